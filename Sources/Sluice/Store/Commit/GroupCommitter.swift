@@ -272,6 +272,7 @@ final class GroupCommitter {
     /// It is undone in memory, but a recovery could find its pages in the WAL, until that is truncated.
     private func resolve(_ error: any Error) -> SluiceError {
         let failure = SluiceError(wrapping: error, doing: "committing")
+        // Memory may run out after the WAL was written.
         guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }
         mustTruncate = !mutant("log after a failed sync")
         do { try prepare(isSynced: true) } catch {

@@ -1,9 +1,12 @@
 internal import SluiceSQLite
 
 /// Checks the schema again after each change: a newer version may migrate the file while this one is open.
+///
+/// `PRAGMA schema_version` changes with the application's own tables too.
 struct SchemaCheck {
     private var version: Int64?
-    /// When the first step of the schema was applied: other tables of the same name have another time.
+    /// When the first step of the schema was applied: other tables of the same name have another time, but
+    /// not those of an older copy restored into the open file, which ``FileLife`` recognizes.
     private var madeAt: Int64?
 
     /// Checks the schema, inside a transaction; returns whether its version has changed since the last call.

@@ -8,7 +8,7 @@ final class TransactionCore {
     let connection: Connection
     /// A random number of this opening: the part of idempotency keys that no other file has.
     let nonce: Int64
-    /// Whether the transaction belongs to the application, on its own connection: see ``join(now:)``.
+    /// Whether the transaction belongs to the application, on its own connection (`Store.join`).
     let isJoined: Bool
     /// The wall clock when the transaction began or was joined, and the clock's uptime.
     var now = Timestamp(microseconds: 0)

@@ -7,9 +7,10 @@ internal import SluiceSQLite
 /// checkpoint would copy anything, and the WAL would grow without bound.
 ///
 /// A process takes the lease when it commits much while others also run queues, or when a pin has blocked its
-/// checkpoint, in a transaction that commits anyway. Runners are notified, since their pins stay while they
-/// commit nothing; all others find the lease in their next transaction. The lease of an idle process, which
-/// copies nothing, can be taken over. Not thread-safe: only the writer's leader uses it.
+/// checkpoint, in a transaction that commits anyway, before it has a WAL to copy. Runners are notified, since
+/// their pins stay while they commit nothing; all others find the lease in their next transaction. The lease
+/// of an idle process, which copies nothing, can be taken over. Not thread-safe: only the writer's leader
+/// uses it.
 struct CheckpointLease {
     static let length: Duration = .seconds(30)
     /// The lease is renewed when at most this much is left of it.

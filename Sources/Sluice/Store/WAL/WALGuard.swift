@@ -19,8 +19,9 @@ internal import SluiceSQLite
 ///
 /// A pin keeps others from copying the WAL, so it is released soon after the last commit. Among several
 /// processes of the engine, only one keeps its pin between commits (``CheckpointLease``). If a reader keeps a
-/// checkpoint from copying the whole WAL, no pin is kept until a checkpoint is complete: a reader such as
-/// Litestream ends its read transaction only for a checkpoint of its own, which the pin would block.
+/// checkpoint from copying the whole WAL, the pin is held only during each commit until a checkpoint is
+/// complete: a reader such as Litestream ends its read transaction only for a checkpoint of its own, which
+/// the pin would block.
 ///
 /// Not thread-safe: only the writer's leader uses it.
 final class WALGuard {

@@ -5,6 +5,7 @@ internal import SluiceSQLite
 /// If all of the WAL was copied, it holds the lock of readers of the database file alone: then no checkpoint
 /// copies a page or reports one as copied. Otherwise it holds a mark in the WAL: then no commit can restart
 /// the WAL (`walTryBeginRead` in SQLite's `wal.c`). So a checkpoint and such a commit cannot both happen.
+/// Not thread-safe: only the writer's leader uses it.
 final class WALPin {
     private let open: () throws -> Connection
     private var connection: Connection?
