@@ -83,12 +83,18 @@ extension ActionID {
 
 /// The store and the broker that attempts belong to.
 final class AttemptOrigin: Sendable {
+    let store: Store
+    private let reference: BrokerReference
+    init(_ store: Store, _ reference: BrokerReference) { (self.store, self.reference) = (store, reference) }
+    /// The broker; `nil` after it was released.
+    var broker: Broker? { reference.broker }
+}
+
+/// A weak reference to a broker, for its parts, which are made before it.
+final class BrokerReference: Sendable {
     private struct WeakReference { weak var broker: Broker? }
 
-    let store: Store
     private let reference = Mutex(WeakReference())
-    init(_ store: Store) { self.store = store }
-    /// The broker; `nil` after it was released.
     var broker: Broker? { reference.withLock { $0.broker } }
     func connect(_ broker: Broker) { reference.withLock { $0.broker = broker } }
 }

@@ -50,10 +50,12 @@ public final class Broker: Sendable {
     }
 
     private init(_ location: DatabaseFile.Location, _ options: BrokerOptions) async throws(SluiceError) {
-        let relay = CommitRelay()
+        let reference = BrokerReference()
         // Off the caller's executor: opening reads and may write the file.
         let opening = await Task.detached(executorPreference: options.engine.executor) {
-            Result { () throws(SluiceError) in try Store(location, options: options) { relay.pass($0) } }
+            Result { () throws(SluiceError) in
+                try Store(location, options: options) { reference.broker?.committed($0) }
+            }
         }.value
         store = try opening.get()
         self.options = options
@@ -68,10 +70,9 @@ public final class Broker: Sendable {
         routes = Routes()
         drafter = Drafter(coder, routes)
         reader = PayloadReader(coder)
-        scheduler = Scheduler(store: store, routes: routes, options: options)
+        scheduler = Scheduler(store: store, routes: routes, options: options, broker: reference)
         runner = AttemptRunner(source: scheduler, reader: reader, drafter: drafter, options: options)
         wakeUps = WakeUps(of: store)
-        scheduler.origin.connect(self)
         scheduler.connect(
             Scheduler.Delegate(
                 announce: { [runner] action in runner.announce(action) },
@@ -83,7 +84,7 @@ public final class Broker: Sendable {
                 stopped: { [weak self] in self?.stopped() }
             )
         )
-        relay.connect { [weak self] in self?.committed($0) }
+        reference.connect(self)
         store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
 
@@ -120,18 +121,4 @@ public final class Broker: Sendable {
         if !report.events.isEmpty { stalls.receive(report.events) }
         observers.publish(report.events, report.contents)
     }
-}
-
-/// Passes commit reports to the broker, which is created after its store.
-private final class CommitRelay: Sendable {
-    /// A struct, because a bare closure in a generic lock is wrapped once more at each read.
-    private struct Receiver { let receive: @Sendable (CommitReport) -> Void }
-
-    private let receiver = Mutex<Receiver?>(nil)
-
-    func connect(_ receive: @escaping @Sendable (CommitReport) -> Void) {
-        receiver.withLock { $0 = Receiver(receive: receive) }
-    }
-
-    func pass(_ report: CommitReport) { receiver.withLock { $0 }?.receive(report) }
 }

@@ -30,12 +30,12 @@ final class Scheduler: AttemptSource {
     let restWaiters: RestWaiters?
     private let connection = Mutex<Delegate?>(nil)
 
-    init(store: Store, routes: Routes, options: BrokerOptions) {
+    init(store: Store, routes: Routes, options: BrokerOptions, broker: BrokerReference) {
         (self.store, self.routes) = (store, routes)
         (clock, executor, crashTrialLimit) = (options.clock, options.engine.executor, options.crashTrialLimit)
         let triesSuspects = crashTrialLimit > .zero
         machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency, triesSuspects: triesSuspects))
-        origin = AttemptOrigin(store)
+        origin = AttemptOrigin(store, broker)
         alarm = Alarm(clock: options.clock, executor: executor)
         (logger, restWaiters) = (options.logger, options.restWaiters)
     }

@@ -9,6 +9,6 @@ extension Store {
             if isEarly { completion(.success(results)) }
             return results
         }
-        write(sync: .later, claim, completion: isEarly ? { _ in } : completion)
+        writer.submit(Write(sync: .later, body: claim, completion: isEarly ? { _ in } : completion))
     }
 }

@@ -140,7 +140,9 @@ extension ActionDraft {
 
 extension Attempt {
     /// An attempt of no broker's.
-    init(_ action: ClaimedAction, of store: Store) { self.init(action, of: AttemptOrigin(store)) }
+    init(_ action: ClaimedAction, of store: Store) {
+        self.init(action, of: AttemptOrigin(store, BrokerReference()))
+    }
 }
 
 extension ClaimedAction {

@@ -36,12 +36,6 @@ final class Claims: TransactionSubject {
     func forget() { names = [:] }
 
     func claim(_ request: ClaimRequest) throws -> ClaimResult {
-        let (queue, result) = (request.queue, try claimNext(request))
-        if case .takenElsewhere = result { runElsewhere.saw(queue, at: core.uptime, among: core.others) }
-        return result
-    }
-
-    private func claimNext(_ request: ClaimRequest) throws -> ClaimResult {
         // This process does not run the queues, or was declared dead: it owns nothing until it starts again.
         guard core.epoch != nil else { return .taken }
         guard core.claimCount < Self.claimLimit else {
@@ -55,7 +49,7 @@ final class Claims: TransactionSubject {
         var turn = Turn.plain
         if let rules {
             let (free, isShared) = try self.turn(in: queue, by: rules.discipline)
-            guard let free else { return isShared ? .takenElsewhere : .taken }
+            guard let free else { return isShared ? takenElsewhere(queue) : .taken }
             turn = free
             if let waiting = try gather(request, rules) { return waiting }
         }
@@ -98,14 +92,20 @@ final class Claims: TransactionSubject {
     /// Returns the result of any claim while the queue's only slot is taken; `nil` if it is free.
     private func slotTaken(of queue: QueueID) throws(SQLiteError) -> ClaimResult? {
         try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1")
-            .bind(1, queue.rawValue).first { $0.int64(0) == core.epoch ? .taken : .takenElsewhere }
+            .bind(1, queue.rawValue).first { $0.int64(0) == core.epoch ? .taken : takenElsewhere(queue) }
+    }
+
+    /// Remembers that another process runs a queue, which it also does between two runs.
+    private func takenElsewhere(_ queue: QueueID) -> ClaimResult {
+        runElsewhere.saw(queue, at: core.uptime, among: core.others)
+        return .takenElsewhere
     }
 
     /// Claims a head, or returns why it may not run; `nil` if it was removed, deferred or passed over.
     private func claim(_ row: HeadRow, _ request: ClaimRequest, _ turn: Turn) throws -> ClaimResult? {
         let queue = request.queue
         if turn.isPlain, !mutant("slot"), let claim = row.claim {
-            return claim >> 32 == core.epoch ? .taken : .takenElsewhere
+            return claim >> 32 == core.epoch ? .taken : takenElsewhere(queue)
         }
         if let parking = row.parking, !mutant("parking") {
             guard parking == .failing else { return .parked }
