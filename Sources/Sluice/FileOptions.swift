@@ -6,7 +6,8 @@ public struct FileOptions: Sendable {
     public var durability: Durability = .standard
     /// Whether payloads are erased from the file when their actions are removed, and soon from its WAL.
     ///
-    /// Default: `false`. It costs about twice the WAL for payloads of more than a page, and a sync a second: <doc:Security>.
+    /// Default: `false`. It costs about twice the WAL for payloads of more than a page, and a sync a second:
+    /// <doc:Security>.
     public var erasesPayloads = false
     /// How long after a commit the WAL is truncated by ``erasesPayloads``; 1 second by default.
     public var walTruncationInterval: Duration = .seconds(1)

@@ -11,7 +11,7 @@ public protocol Handler<Input>: Sendable {
     /// It may be called more than once for one action, with the same ``Attempt/idempotencyKey`` (G5).
     /// Timeouts, stops and cancellations cancel its task: it should return soon, as the queue waits (G3).
     ///
-    /// - Throws: An error means a retry by the route's policy. Its text is kept: it should not repeat the payload.
+    /// - Throws: An error means a retry by the route's policy; its kept text should not repeat the payload.
     func handle(_ action: Input, _ attempt: Attempt) async throws -> Outcome
 }
 

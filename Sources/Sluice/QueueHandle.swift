@@ -139,7 +139,9 @@ public struct QueueHandle<A: Action>: Sendable {
     /// Returns how many actions wait, whatever their kind; the time grows with their number.
     public func count() async throws(SluiceError) -> Int { try await broker.store.waitingCount(in: name) }
 
-    /// Returns the waiting actions in their order, a page at a time; from its end if the queue runs its last first.
+    /// Returns the waiting actions in their order, a page at a time.
+    ///
+    /// A queue that runs its last action first returns the last first.
     public func contents(pageSize: Int = 100) -> QueueContents<A> {
         QueueContents(queue: name, broker: broker, pageSize: max(pageSize, 1))
     }
