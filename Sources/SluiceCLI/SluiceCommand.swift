@@ -45,8 +45,8 @@ struct SluiceCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Operate",
                 subcommands: [
-                    Retry.self, Skip.self, Move.self, Remove.self, Hold.self, Resume.self, Gate.self,
-                    Dead.self,
+                    Retry.self, Skip.self, Move.self, Edit.self, Reschedule.self, Expire.self, Remove.self,
+                    Hold.self, Resume.self, Gate.self, Dead.self,
                 ]
             ),
             CommandGroup(

@@ -54,6 +54,6 @@ struct EnqueueFacts: ParsableArguments {
 extension DateTime: ExpressibleByArgument {
     init?(argument: String) { self.init(argument) }
 
-    fileprivate var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
+    var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
 }
 #endif

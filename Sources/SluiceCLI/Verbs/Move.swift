@@ -49,7 +49,7 @@ struct Move: AsyncParsableCommand {
             // In reverse order, since each is put before the previous one.
             for id in front ? ids.reversed() : ids {
                 let change = try await move(id, broker)
-                isComplete = isComplete && (change == .done || change == .deferred)
+                isComplete = isComplete && change.isMade
             }
             return isComplete
         }
@@ -67,24 +67,15 @@ struct Move: AsyncParsableCommand {
         } catch {
             throw Failure(ExitStatus(error.code), "\(id) stays where it is: \(error.message)")
         }
-        let (word, sentence) = try await Self.words(change, of: id, to: to, broker)
-        output.answer(sentence, [("id", id.description), ("result", JSONText.string(word))])
+        let done = to.map { "is moved to \($0)" } ?? "is at the front of its queue"
+        let sentence = try await change.sentence(
+            of: id,
+            done: done,
+            deferred: "it moves when its attempt ends",
+            broker
+        )
+        output.answer(sentence, [("id", id.description), ("result", JSONText.string(change.word))])
         return change
-    }
-
-    private static func words(
-        _ change: ActionChange,
-        of id: ActionID,
-        to queue: QueueName?,
-        _ broker: Broker
-    ) async throws -> (word: String, sentence: String) {
-        switch change {
-        case .done:
-            return ("done", "\(id) \(queue.map { "is moved to \($0)" } ?? "is at the front of its queue")")
-        case .deferred: return ("deferred", "\(id) runs; it moves when its attempt ends")
-        case .running: return ("running", "\(id) runs and is left as it is")
-        case .missing: return ("too_late", try await Remove.absence(of: id, broker))
-        }
     }
 }
 #endif

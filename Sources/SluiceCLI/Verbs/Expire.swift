@@ -1,0 +1,48 @@
+#if CommandLineTool
+internal import ArgumentParser
+internal import Sluice
+internal import SluiceJSON
+
+/// Changes when actions expire.
+struct Expire: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Set or clear the time after which actions do not start.",
+        discussion: """
+            What happens to an expired action is its route's policy: see `sluice run --help`. A running \
+            attempt is not affected. With --json: id, result (done, deferred: it runs, or too_late).
+
+            Example:
+              sluice expire --file q.sqlite 17 --at 2026-12-31
+              sluice expire --file q.sqlite 17 --never
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
+    var ids: [ActionID]
+
+    @Option(help: ArgumentHelp("The time, in ISO 8601; without a zone it is UTC.", valueName: "time"))
+    var at: DateTime?
+
+    @Flag(help: "They do not expire.")
+    var never = false
+
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        guard (at != nil) != never else { throw ValidationError("give one of --at and --never") }
+    }
+
+    func run() async throws {
+        let end = at.map { "expires at \(Times.text($0.date))" } ?? "does not expire"
+        try await output.change(ids, file, done: end, deferred: "after this attempt it \(end)") {
+            broker,
+            id throws(SluiceError) in
+            try await broker.setExpiry(id, at?.date)
+        }
+    }
+}
+#endif

@@ -1,0 +1,50 @@
+#if CommandLineTool
+internal import ArgumentParser
+internal import Sluice
+internal import SluiceJSON
+
+/// Changes when actions are due.
+struct Reschedule: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Schedule waiting actions for later, or make them due now.",
+        discussion: """
+            Until its time an action blocks nothing. A wait for a retry stays; `sluice retry` ends it. A \
+            running action is not changed. With --json: id, result (done, running or too_late).
+
+            Example:
+              sluice reschedule --file q.sqlite 17 --at 2026-12-24T18:00
+              sluice reschedule --file q.sqlite 17 --now
+
+            \(ExitStatus.help)
+            """
+    )
+
+    @OptionGroup var file: FileOption
+
+    @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
+    var ids: [ActionID]
+
+    @Option(
+        help: ArgumentHelp("When they are due, in ISO 8601; without a zone it is UTC.", valueName: "time")
+    )
+    var at: DateTime?
+
+    @Flag(help: "Make them due now.")
+    var now = false
+
+    @OptionGroup var output: OutputOption
+
+    func validate() throws {
+        guard (at != nil) != now else { throw ValidationError("give one of --at and --now") }
+    }
+
+    func run() async throws {
+        let done = at.map { "is scheduled for \(Times.text($0.date))" } ?? "is due now"
+        try await output.change(ids, file, done: done, deferred: "it is not changed") {
+            broker,
+            id throws(SluiceError) in
+            try await broker.reschedule(id, notBefore: at?.date)
+        }
+    }
+}
+#endif

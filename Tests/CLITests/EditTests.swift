@@ -1,0 +1,76 @@
+#if CommandLineTool
+import Foundation
+import Subprocess
+import Testing
+
+@Suite("sluice edit, reschedule and expire", .serialized, .timeLimit(.minutes(2))) struct EditTests {
+    private func action(_ place: Workplace) async throws -> [String: Any] {
+        try #require(try await place.sluice("actions", "--json").objects().first)
+    }
+
+    @Test(
+        "reschedule makes a waiting action wait, and a scheduled one due; the answer says which are not there"
+    )
+    func reschedule() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let later = try await place.sluice("reschedule", "1", "9", "--at", "2126-12-24T18:00")
+        #expect(later.status == .exited(1))
+        #expect(later.output.hasPrefix("1 is scheduled for 2126-12-24T18:00"))
+        #expect(later.output.contains("too late: 9 does not exist"))
+        try await #expect(action(place)["not_before"] as? String == "2126-12-24T18:00:00.000000Z")
+        let now = try await place.sluice("reschedule", "1", "--now", "--json")
+        #expect(now.output == #"{"id":1,"result":"done"}"# + "\n")
+        try await #expect(action(place)["not_before"] is NSNull)
+        #expect(try await place.sluice("reschedule", "1").status == .exited(64))
+    }
+
+    @Test("expire sets the end of an action, and clears it")
+    func expire() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        #expect(try await place.sluice("expire", "1", "--at", "2026-01-01").status == .exited(0))
+        _ = try await place.sluice("run", "--exec", "cat > '\(place.path).ran'", "--until-empty")
+        #expect(!FileManager.default.fileExists(atPath: place.path + ".ran"))
+        let other = try Workplace()
+        try await other.enqueue("q")
+        #expect(try await other.sluice("expire", "1", "--at", "2026-01-01").status == .exited(0))
+        let never = try await other.sluice("expire", "1", "--never")
+        #expect(never.output == "1 does not expire\n")
+        _ = try await other.sluice("run", "--exec", "cat > '\(other.path).ran'", "--until-empty")
+        #expect(FileManager.default.fileExists(atPath: other.path + ".ran"))
+    }
+
+    @Test("edit --payload replaces a payload; what is no JSON is refused, and nothing is changed")
+    func payload() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let result = try await place.sluice("edit", "1", "--payload", #"{"text":"new"}"#)
+        #expect(result.output == "1 has a new payload\n")
+        let text = (try await action(place)["payload"] as? [String: Any])?["text"] as? String
+        #expect(text == "new")
+        let bad = try await place.sluice("edit", "1", "--payload", "{")
+        #expect(bad.status == .exited(65))
+        #expect((try await action(place)["payload"] as? [String: Any])?["text"] as? String == "new")
+        #expect(try await place.sluice("edit", "9", "--payload", "1").status == .exited(1))
+    }
+
+    @Test("edit opens the payload in the editor, and leaves it if nothing is saved or the editor fails")
+    func editor() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        _ = try await place.sluice("edit", "1", "--payload", #"{"text":"old"}"#)
+        func edit(_ editor: String) async throws -> Tool.Result {
+            try await Tool.launch("env", ["VISUAL=\(editor)", Tool.path, "edit", "--file", place.path, "1"])
+        }
+        let edited = try await edit("sed -i s/old/new/")
+        #expect(edited.output == "1 has a new payload\n")
+        #expect((try await action(place)["payload"] as? [String: Any])?["text"] as? String == "new")
+        let same = try await edit("true")
+        #expect(same.output == "1 is left as it is\n")
+        let failed = try await edit("false")
+        #expect(failed.status == .exited(1))
+        #expect((try await action(place)["payload"] as? [String: Any])?["text"] as? String == "new")
+    }
+}
+#endif
