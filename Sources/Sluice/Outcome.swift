@@ -7,8 +7,8 @@ public struct Outcome: Sendable, Hashable {
         case retry(after: Duration?, whenOpen: GateName?)
         case fail(reason: String)
         case halt(reason: String)
-        case release(untilOpen: GateName?)
-        case lack(of: String, after: Duration)
+        /// `nil`: the delay of the route's options.
+        case release(after: Duration?, untilOpen: GateName?, reason: String?)
     }
 
     let storage: Storage
@@ -67,17 +67,21 @@ public struct Outcome: Sendable, Hashable {
     /// Give the action back without spending the attempt.
     ///
     /// The head then waits for ``Broker/retryNow(_:)``, a restart, or ``RouteOptions/releaseDelay``.
-    public static let release = Outcome(storage: .release(untilOpen: nil))
+    public static let release = Outcome(storage: .release(after: nil, untilOpen: nil, reason: nil))
 
     /// Give the action back without spending the attempt, until a gate opens.
     ///
     /// It waits as with ``retry(whenOpen:)``, with ``RouteOptions/releaseDelay`` for the policy's delay.
     public static func release(untilOpen gate: GateName) -> Outcome {
-        Outcome(storage: .release(untilOpen: gate))
+        Outcome(storage: .release(after: nil, untilOpen: gate, reason: nil))
     }
 
-    /// Give the action back without spending the attempt, for lack of a resource, which `reason` names.
-    package static func release(after delay: Duration, because reason: String) -> Outcome {
-        Outcome(storage: .lack(of: reason, after: delay))
+    /// Give the action back without spending the attempt; the next is due after a delay, at most 100 years.
+    ///
+    /// Use it for what is not the action's fault, such as a server that is down. The queue waits for its head
+    /// as after ``retry(after:)``. A reason, at most ``SluiceError/maximumTextByteCount`` bytes without the
+    /// payload, replaces the last error.
+    public static func release(after delay: Duration, because reason: String? = nil) -> Outcome {
+        Outcome(storage: .release(after: delay, untilOpen: nil, reason: reason))
     }
 }

@@ -118,7 +118,7 @@ final class AttemptRunner: Sendable {
             switch outcome.storage {
             case .success: return .success
             case .successWriting(let closure): return .successWriting(SettlingWork(closure, drafter))
-            case .retry, .fail, .halt, .release, .lack: break
+            case .retry, .fail, .halt, .release: break
             }
         }
         // A generator of its own, so that the user's policy runs without the lock.

@@ -29,8 +29,8 @@ extension Settlement {
         case .outcome(let outcome):
             switch outcome.storage {
             case .success, .successWriting: self = .success
-            case .release(let gate): self = .release(after: options.releaseDelay, untilOpen: gate)
-            case .lack(let reason, let delay): self = .release(after: delay, error: reason)
+            case .release(let delay, let gate, let reason):
+                self = .release(after: delay ?? options.releaseDelay, untilOpen: gate, error: reason)
             case .fail(let reason): self = .fail(.failed, options.failure.failed, error: reason)
             case .halt(let reason):
                 self = .fail(.failed, mutant("halt") ? options.failure.failed : .block, error: reason)
