@@ -1,5 +1,6 @@
 /// A name that is compared by its UTF-8 bytes, unlike a `String`, and checked when it is used.
-public protocol CheckedName: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible
+public protocol CheckedName:
+    Hashable, Sendable, Codable, ExpressibleByStringInterpolation, CustomStringConvertible
 where StringLiteralType == String {
     /// The most bytes of UTF-8 that a name can have.
     static var maximumByteCount: Int { get }
@@ -31,6 +32,17 @@ extension CheckedName {
     public init(stringLiteral value: String) { self.init(value) }
     /// The name as given.
     public var description: String { rawValue }
+
+    /// Reads a name as a string; it is checked when it is used.
+    public init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the name as a string.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
 
     func validate(_ code: SluiceError.Code, _ noun: String) throws(SluiceError) {
         try SluiceError.check(rawValue, limit: Self.maximumByteCount, code, "a \(noun)'s name")

@@ -59,3 +59,31 @@ public struct SortKey: Sendable, Hashable {
         Place(key: PlaceKey(self), action: action) < Place(key: PlaceKey(key), action: other)
     }
 }
+
+extension SortKey: Codable {
+    private enum CodingKeys: String, CodingKey { case integer, date, real, text }
+
+    /// Reads a key as an object with its type and value, such as `{"integer": 7}`; an empty one is `arrival`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        switch container.allKeys.first {
+        case .integer: self = .integer(try container.decode(Int64.self, forKey: .integer))
+        case .date: self = .date(try container.decode(Date.self, forKey: .date))
+        case .real: self = .real(try container.decode(Double.self, forKey: .real))
+        case .text: self = .text(try container.decode(String.self, forKey: .text))
+        case nil: self = .arrival
+        }
+    }
+
+    /// Writes the key as an object with its type and value; dates as the encoder writes them.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch storage {
+        case .arrival: break
+        case .integer(let value): try container.encode(value, forKey: .integer)
+        case .date(let value): try container.encode(value.date, forKey: .date)
+        case .real(let value): try container.encode(value, forKey: .real)
+        case .text(let value): try container.encode(value, forKey: .text)
+        }
+    }
+}
