@@ -112,6 +112,8 @@ CREATE TABLE sluice_key_rows (
     keep_us   INTEGER NOT NULL CHECK (keep_us >= 0),
     -- When the row may be deleted. Set when the action ends, cleared by a requeue; NULL while the action waits or runs.
     until_us  INTEGER,
+    -- Whether the action has ended and succeeded. Set with until_us, cleared by the key's next action.
+    has_succeeded INTEGER NOT NULL DEFAULT 0 CHECK (has_succeeded IN (0, 1)),
     PRIMARY KEY (queue_id, key)
 ) STRICT, WITHOUT ROWID;
 
@@ -292,6 +294,9 @@ CREATE TABLE sluice_dead_rows (
     gate           TEXT,
     trace          TEXT
 ) STRICT;
+
+-- Finds the dead letters of a tag.
+CREATE INDEX sluice_dead_tag ON sluice_dead_rows (tag) WHERE tag IS NOT NULL;
 
 -- Finds the dead letters to purge next.
 CREATE INDEX sluice_dead_age ON sluice_dead_rows (died_at_us);

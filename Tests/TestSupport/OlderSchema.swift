@@ -14,7 +14,7 @@ package enum OlderSchema {
                                         version, tag, expires_at_us, gate, trace)
         VALUES (1, 1, 0, 10, 11, 'k', '{}', 1, NULL, NULL, NULL, NULL),
                (2, 2, 'x', 10, 11, 'k', '[1]', 3, 't', 99, 'g', '{"traceparent": "00"}');
-        INSERT INTO sluice_key_rows VALUES (1, 'key', 1, 1000, NULL);
+        INSERT INTO sluice_key_rows (queue_id, key, action_id, keep_us) VALUES (1, 'key', 1, 1000);
         INSERT INTO sluice_order_rows VALUES (1, 0, 1);
         INSERT INTO sluice_state_rows (action_id, attempts, last_error) VALUES (2, 3, 'e');
         INSERT INTO sluice_claim_rows VALUES (1, 0, 1, 5, 6, 0, 0, 1);

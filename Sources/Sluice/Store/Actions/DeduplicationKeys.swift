@@ -14,7 +14,7 @@ final class DeduplicationKeys: TransactionSubject {
         let insert: StaticString = """
             INSERT INTO sluice_key_rows (queue_id, key, action_id, keep_us) VALUES (?1, ?2, ?3, ?4)
             ON CONFLICT (queue_id, key) DO UPDATE SET
-                action_id = excluded.action_id, keep_us = excluded.keep_us, until_us = NULL
+                action_id = excluded.action_id, keep_us = excluded.keep_us, until_us = NULL, has_succeeded = 0
             """
         try connection.cached(insert).bind(1, queue.rawValue).bind(2, key.text).bind(3, action.rawValue)
             .bind(4, key.retention.wholeMicroseconds).run()
@@ -64,10 +64,17 @@ final class DeduplicationKeys: TransactionSubject {
         return found
     }
 
-    func beginRetention(of action: ActionID) throws(SQLiteError) {
+    func beginRetention(of action: ActionID, as end: ActionEnd) throws(SQLiteError) {
         guard try hasAnyKeys() else { return }
-        try connection.cached("UPDATE sluice_key_rows SET until_us = ?2 + keep_us WHERE action_id = ?1")
-            .bind(1, action.rawValue).bind(2, now.microseconds).run()
+        try connection.cached(
+            "UPDATE sluice_key_rows SET until_us = ?2 + keep_us, has_succeeded = ?3 WHERE action_id = ?1"
+        ).bind(1, action.rawValue).bind(2, now.microseconds).bind(3, end == .succeeded).run()
+    }
+
+    /// Whether an action has succeeded whose key is kept.
+    static func hasSucceeded(_ action: ActionID, _ connection: Connection) throws(SQLiteError) -> Bool {
+        try connection.cached("SELECT 1 FROM sluice_key_rows WHERE action_id = ?1 AND has_succeeded")
+            .bind(1, action.rawValue).hasRow()
     }
 
     /// Assigns the key of a requeued dead letter, perhaps under a new sequence.

@@ -69,7 +69,7 @@ final class Failures: TransactionSubject {
             $0.deadLetterCause = deadLetterCause
         }
         if let deadLetterCause { core.settledActions.note(action, .deadLettered(deadLetterCause)) }
-        try keys.beginRetention(of: action)
+        try keys.beginRetention(of: action, as: deadLetterCause.map(ActionEnd.deadLettered) ?? .unknown)
         try order.leaving(action, of: queue)
         try groups.openGroups(of: action)
         try groups.forgetDeferral(action)

@@ -25,7 +25,7 @@ final class Removals: TransactionSubject {
         if removed > 0 {
             order.count(-1, in: queue)
             core.settledActions.note(action, end)
-            try keys.beginRetention(of: action)
+            try keys.beginRetention(of: action, as: end)
             try groups.forgetTraces(of: action)
         }
         let hadState = try run("DELETE FROM sluice_state_rows WHERE action_id = ?1", action)

@@ -36,7 +36,7 @@ final class Settlements: TransactionSubject {
         guard let began = try takeSlot(of: receipt) else { return try refuse(receipt) }
         let discipline = order.discipline(ofRunning: receipt.action)
         guard let place = try order.ended(receipt.action) else { return .removed }
-        let state = try ActionState.read(receipt.action, in: core)
+        let state = try StateRow.read(receipt.action, in: core)
         if state.isCancelled {
             try removals.remove(receipt.action, in: receipt.queue)
             return .removed
@@ -158,12 +158,12 @@ final class Settlements: TransactionSubject {
 
     /// Carries out a cancellation or a move requested while the action ran in a process that has died.
     func endOrphan(_ receipt: Receipt) throws(SQLiteError) {
-        let state = try ActionState.read(receipt.action, in: core)
+        let state = try StateRow.read(receipt.action, in: core)
         if state.isCancelled { return try removals.remove(receipt.action, in: receipt.queue) }
         try carryOutMove(of: receipt, state)
     }
 
-    private func carryOutMove(of receipt: Receipt, _ state: ActionState) throws(SQLiteError) {
+    private func carryOutMove(of receipt: Receipt, _ state: StateRow) throws(SQLiteError) {
         guard let target = state.movesTo else { return }
         try edits.forgetMove(of: receipt.action)
         guard try core.exists(receipt.action) else { return }
@@ -223,28 +223,28 @@ extension Statement {
 }
 
 /// The row of `sluice_state_rows`, or the defaults if it is missing.
-private struct ActionState {
+private struct StateRow {
     var attempts = 0
     var lastError: String?
     var isSuspect = false
     var isCancelled = false
     var movesTo: QueueID?
 
-    static func read(_ action: ActionID, in core: TransactionCore) throws(SQLiteError) -> ActionState {
+    static func read(_ action: ActionID, in core: TransactionCore) throws(SQLiteError) -> StateRow {
         try core.connection.cached(
             """
             SELECT attempts, last_error, is_suspect, is_cancelled, moves_to_queue_id
             FROM sluice_state_rows WHERE action_id = ?1
             """
         ).bind(1, action.rawValue).first {
-            ActionState(
+            StateRow(
                 attempts: $0.count(0),
                 lastError: $0.optionalText(1),
                 isSuspect: $0.bool(2),
                 isCancelled: $0.bool(3),
                 movesTo: $0.optionalInt64(4).map(QueueID.init(rawValue:))
             )
-        } ?? ActionState()
+        } ?? StateRow()
     }
 }
 
@@ -255,7 +255,7 @@ private struct EndedRun {
     let began: (at: Timestamp, opening: Int64)
     let place: Place
     let discipline: QueueDiscipline
-    let state: ActionState
+    let state: StateRow
 
     var action: ActionID { receipt.action }
     var queue: QueueID { receipt.queue }

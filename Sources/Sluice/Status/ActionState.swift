@@ -1,0 +1,108 @@
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// An action at one moment: what it does or waits for, or how it ended.
+///
+/// ```swift
+/// switch try await broker.action(receipt.id).phase {
+/// case .waiting, .scheduled, .running: "sending"
+/// case .retrying(let date): "trying again at \(date)"
+/// case .parked, .dead: "not sent"
+/// case .ended: "sent"
+/// }
+/// ```
+public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvertible {
+    /// What an action does or waits for.
+    public enum Phase: Sendable, Hashable {
+        /// It waits after `ahead` actions of its queue.
+        ///
+        /// `because` is why the queue does not move, as in ``QueueStatus/because``.
+        case waiting(ahead: Int, because: [Because])
+        /// It is scheduled for a date, and does not hold up its queue until then.
+        case scheduled(for: Date)
+        /// Its handler runs.
+        case running(since: Date)
+        /// Its last attempt failed or was given back, and the next one is due at a date.
+        case retrying(at: Date)
+        /// It has parked its queue; the error is ``ActionState/lastError``.
+        case parked(FailureCause?, since: Date)
+        /// It is a dead letter; the error is ``ActionState/lastError``.
+        case dead(DeadLetterCause, at: Date)
+        /// It is not in the file any more.
+        ///
+        /// ``ActionEnd/succeeded`` is known of the last ``Broker/rememberedOutcomes`` actions that this
+        /// process has settled, and while the file keeps the action's ``DeduplicationKey``.
+        case ended(ActionEnd)
+    }
+
+    /// The action's number.
+    public let id: ActionID
+    /// What it does or waits for.
+    public internal(set) var phase: Phase
+    /// What is known of an action that is in the file; `nil` if it has ended.
+    public let details: Details?
+    /// The error of the last failed attempt, or of the dead letter.
+    public var lastError: String? { details?.lastError }
+
+    /// The values of an action that waits, runs or is a dead letter.
+    public struct Details: Sendable, Hashable {
+        /// The action's queue.
+        public let queue: QueueName
+        /// The action's kind.
+        public let kind: String
+        /// The action's sort key.
+        public let sortKey: SortKey
+        /// The action's tag, if any.
+        public let tag: String?
+        /// When it was enqueued.
+        public let enqueuedAt: Date
+        /// Attempts that count, including the running one.
+        public let attempts: Int
+        /// The error of the last failed attempt, or of the dead letter.
+        public let lastError: String?
+        let stored: StoredPayload
+        /// The payload: JSON text, or as it is sealed.
+        public var payload: String { stored.text }
+    }
+
+    /// Returns the payload as a type, upgraded and opened as for a handler.
+    ///
+    /// - Returns: `nil` for an action that has ended.
+    /// - Throws: ``SluiceError/Code/undecodable``, also if the action is of another kind.
+    public func payload<A: Action>(as type: A.Type) throws(SluiceError) -> A? {
+        guard let details else { return nil }
+        switch details.stored.read(type, of: details.kind) {
+        case .success(let value): return value
+        case .failure(let why):
+            throw SluiceError(.undecodable, "action \(id) of '\(details.queue)': \(why.reason)")
+        }
+    }
+
+    /// Number, queue and phase, without the payload (G13).
+    public var description: String {
+        "action \(id)\(details.map { " of \($0.queue)" } ?? ""): \(phase)"
+    }
+}
+
+/// A payload with what is needed to read it; equal if the text is.
+struct StoredPayload: Sendable, Hashable {
+    let text: String
+    let version: Int
+    let reader: PayloadReader
+
+    func read<A: Action>(_ type: A.Type, of kind: String) -> Result<A, Undecodable> {
+        guard kind == A.kind else {
+            return .failure(Undecodable(reason: "it is of kind '\(kind)', not '\(A.kind)'"))
+        }
+        return reader.read(type, text, of: kind, version: version)
+    }
+
+    static func == (left: StoredPayload, right: StoredPayload) -> Bool {
+        left.text == right.text && left.version == right.version
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
