@@ -50,6 +50,12 @@ public protocol ActionBroker: AnyObject, Sendable {
         options: ((RawAction) throws -> EnqueueOptions)?
     ) async throws -> [ActionID]
 
+    /// Enqueues actions of several types, all or none, in their order.
+    @discardableResult func enqueue(
+        contentsOf actions: [any Action],
+        _ shared: EnqueueOptions
+    ) async throws -> [ActionID]
+
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     func run() async throws
     /// Stops the broker and waits until no handler runs.
@@ -62,6 +68,10 @@ public protocol ActionBroker: AnyObject, Sendable {
     func settled(_ action: ActionID) async throws -> ActionEnd
     /// Returns the state of a queue, with all reasons why it does not move.
     func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus
+    /// Returns what an action does or waits for, or how it ended.
+    func action(_ id: ActionID) async throws(SluiceError) -> ActionState
+    /// Returns the states of the actions and dead letters with a tag, by number.
+    func actions(tag: String, limit: Int) async throws(SluiceError) -> [ActionState]
     /// Returns the status of queues with work, by name.
     func statuses(
         matching pattern: QueuePattern,
@@ -162,6 +172,9 @@ extension ActionBroker {
         try route(pattern, completing: H.Input.self, options) { handler.handle($0, $1, completion: $2) }
     }
 
+    /// Returns a way to wait for an action that was enqueued earlier, such as before a restart.
+    public func receipt(of action: ActionID) -> EnqueueReceipt { EnqueueReceipt(id: action, broker: self) }
+
     /// Cancels several actions, each in a transaction of its own: see ``Broker/cancel(_:)``.
     @discardableResult
     public func cancel(actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
@@ -197,6 +210,12 @@ extension ActionBroker {
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions = EnqueueOptions()
     ) async throws -> [ActionID] { try await enqueue(actions, shared, options: nil) }
+
+    /// Enqueues actions of several types, all or none, in their order.
+    @_disfavoredOverload @discardableResult
+    public func enqueue(contentsOf actions: [any Action]) async throws -> [ActionID] {
+        try await enqueue(contentsOf: actions, EnqueueOptions())
+    }
 
     /// Closes the broker; handlers have as long as they need.
     @_disfavoredOverload public func close() async { await close(grace: nil) }

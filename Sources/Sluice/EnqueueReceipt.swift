@@ -35,7 +35,10 @@ extension Broker {
     ///   ``SluiceError/Code/waitsForItself`` for an action that cannot end before the handler has returned.
     public func settled(_ action: ActionID) async throws -> ActionEnd {
         if let place = HandlerPlace.own(of: runner) { try await ensureIsNotBehind(place, action) }
-        return try await store.settled(action) { [weak self] in self?.lookAtOthers() }
+        return try await store.settled(action) { [weak self] in
+            self?.lookAtOthers()
+            self?.expectRun()
+        }
     }
 
     /// The number of settled actions that the broker remembers: 4,096.

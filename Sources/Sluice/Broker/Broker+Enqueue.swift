@@ -43,6 +43,21 @@ extension Broker {
         return try await store(drafts: try await drafts(Array(actions), shared))
     }
 
+    /// Enqueues actions of several types, all or none, in their order, and returns their numbers.
+    ///
+    /// ```swift
+    /// try await broker.enqueue(contentsOf: [CreateRoom(room), Invite(room, friend), SendMessage(hello)])
+    /// ```
+    @discardableResult
+    public func enqueue(
+        contentsOf actions: [any Action],
+        _ shared: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [ActionID] {
+        try await store(
+            drafts: actions.map { action throws(SluiceError) in try drafter.draft(action, shared) }
+        )
+    }
+
     /// Enqueues actions of kinds known at run time only, as ``enqueue(_:_:options:)``; payloads must be JSON.
     @discardableResult
     public func enqueue(

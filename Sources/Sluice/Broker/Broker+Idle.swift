@@ -25,6 +25,7 @@ extension Broker {
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
         ensureNotInHandler("waitUntilIdle()")
+        if options.file.role == .run { expectRun() }
         let stops = life.withLock { $0.stops }
         let start = options.clock.uptime
         var seen: Int?
@@ -49,6 +50,25 @@ extension Broker {
                 let time = options.clock.uptime + Self.syncInterval
                 do { try await options.clock.sleep(untilUptime: time) } catch { return }
             }
+        }
+    }
+
+    /// Logs a warning, once, if nothing runs the queues a second from now, as somebody waits for that.
+    func expectRun() {
+        let isFirst = life.withLock { life in
+            guard life.state == .idle, !life.expectsRun else { return false }
+            life.expectsRun = true
+            return true
+        }
+        if isFirst { scheduler.schedule(.findRunner, within: .seconds(1)) }
+    }
+
+    func findRunner() {
+        attempt(.findRunner, again: nil) { [weak self, options] store in
+            guard let self, life.withLock({ $0.state == .idle }), !isSuspended else { return }
+            let others = try await store.runningProcesses()
+            guard others.allSatisfy({ $0.isDead || $0.isLeaseOver }) else { return }
+            options.logger.warning("nothing runs the queues: call run(), in this process or another")
         }
     }
 

@@ -23,6 +23,8 @@ extension Broker {
         var rests = 0
         /// How often a stop was requested.
         var stops = 0
+        /// Whether somebody has waited for the first run, which is warned of once.
+        var expectsRun = false
         /// Whether the broker runs and has found all queues that had work at its start.
         var hasLookedAround: Bool { state == .running && !look.isNeeded }
     }
@@ -235,6 +237,7 @@ extension Broker {
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()
+        case .findRunner: findRunner()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()
         case .sweep: sweep()

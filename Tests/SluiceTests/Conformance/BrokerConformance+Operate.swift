@@ -195,4 +195,34 @@ extension BrokerConformance {
         }
         try await #expect(broker.actionCount() == 0)
     }
+
+    func states(_ broker: Engine) async throws {
+        let releases = EventLog<Int>()
+        try broker.route("*", Note.self, RouteOptions(retry: .fixed(.seconds(9)), failure: .all(.skip))) {
+            note,
+            attempt in
+            if note.text == "dies" { return .fail("refused") }
+            releases.append(attempt.number)
+            // A release spends no attempt.
+            return releases.elements == [1] ? .release(after: .seconds(9), because: "busy") : .success
+        }
+        let options = EnqueueOptions(tag: "t")
+        let ids = try await broker.enqueue(contentsOf: [Note("a"), Note("dies", in: "other")], options)
+        guard case .waiting(0, _) = try await broker.action(ids[0]).phase else {
+            Issue.record("it does not wait")
+            return
+        }
+        try await running(broker) {
+            try await until { try await broker.action(ids[0]).lastError == "busy" }
+            let due = now.addingTimeInterval(9)
+            try await #expect(broker.action(ids[0]).phase == .retrying(at: due))
+            try await #expect(broker.action(ids[0]).details?.attempts == 0)
+            try await until { try await broker.actions(tag: "t", limit: 9).last?.lastError == "refused" }
+            try await #expect(broker.actions(tag: "t", limit: 9).map(\.id) == ids)
+            engine.clock.advance(by: .seconds(9))
+            _ = try await broker.receipt(of: ids[0]).settled()
+        }
+        try await #expect(broker.action(ids[0]).phase == .ended(.succeeded))
+        #expect(releases.elements == [1, 1])
+    }
 }

@@ -43,6 +43,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .expiry: try await expiry(broker)
         case .keys: try await keys(broker)
         case .because: try await because(broker)
+        case .states: try await states(broker)
         case .idle: try await idle(broker)
         }
         await broker.close()
@@ -68,6 +69,7 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case schedules = "a scheduled action blocks nothing before its time"
     case expiry = "an expired action does not start"
     case keys = "actions with one key are enqueued once"
+    case states = "G15: each action has a state, from its enqueue to its end"
     case because = "G15: the status of a queue says why it does not move"
     case idle = "waiting until idle ends when nothing is left that could run"
 

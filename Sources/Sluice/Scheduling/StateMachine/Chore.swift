@@ -22,6 +22,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     /// Truncate the WAL, so that no deleted data remains in it.
     case truncateWAL
     case findStalled
+    /// Warn if nothing runs the queues that somebody waits for.
+    case findRunner
     /// End the trial of suspects: waiting actions start.
     case endTrial
     /// End the time in which handlers may finish by themselves.
