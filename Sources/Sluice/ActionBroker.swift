@@ -211,6 +211,12 @@ extension ActionBroker {
         _ shared: EnqueueOptions = EnqueueOptions()
     ) async throws -> [ActionID] { try await enqueue(actions, shared, options: nil) }
 
+    /// The states of the first hundred actions and dead letters with a tag.
+    @_disfavoredOverload
+    public func actions(tag: String) async throws(SluiceError) -> [ActionState] {
+        try await actions(tag: tag, limit: 100)
+    }
+
     /// Enqueues actions of several types, all or none, in their order.
     @_disfavoredOverload @discardableResult
     public func enqueue(contentsOf actions: [any Action]) async throws -> [ActionID] {

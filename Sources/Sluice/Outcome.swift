@@ -76,12 +76,13 @@ public struct Outcome: Sendable, Hashable {
         Outcome(storage: .release(after: nil, untilOpen: gate, reason: nil))
     }
 
-    /// Give the action back without spending the attempt; the next is due after a delay, at most 100 years.
+    /// Give the action back without spending the attempt; the next is due after a second or more.
     ///
     /// Use it for what is not the action's fault, such as a server that is down. The queue waits for its head
-    /// as after ``retry(after:)``. A reason, at most ``SluiceError/maximumTextByteCount`` bytes without the
-    /// payload, replaces the last error.
+    /// as after ``retry(after:)``, but a restart ends the wait, as after ``release``. A reason, at most
+    /// ``SluiceError/maximumTextByteCount`` bytes without the payload, replaces the last error.
     public static func release(after delay: Duration, because reason: String? = nil) -> Outcome {
-        Outcome(storage: .release(after: delay, untilOpen: nil, reason: reason))
+        // Shorter, and the head could spin: no attempt is spent, so no policy ends it.
+        Outcome(storage: .release(after: max(delay, .seconds(1)), untilOpen: nil, reason: reason))
     }
 }

@@ -63,9 +63,20 @@ public struct SortKey: Sendable, Hashable {
 extension SortKey: Codable {
     private enum CodingKeys: String, CodingKey { case integer, date, real, text }
 
+    /// A value of any type.
+    private struct Ignored: Decodable { init(from decoder: any Decoder) throws {} }
+
     /// Reads a key as an object with its type and value, such as `{"integer": 7}`; an empty one is `arrival`.
     public init(from decoder: any Decoder) throws {
+        let names = try decoder.singleValueContainer().decode([String: Ignored].self).keys
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        guard names.count == container.allKeys.count, names.count <= 1 else {
+            let text = "a sort key has one of integer, date, real and text, or none; found \(names.sorted())"
+            throw DecodingError.dataCorruptedError(
+                in: try decoder.singleValueContainer(),
+                debugDescription: text
+            )
+        }
         switch container.allKeys.first {
         case .integer: self = .integer(try container.decode(Int64.self, forKey: .integer))
         case .date: self = .date(try container.decode(Date.self, forKey: .date))

@@ -32,7 +32,7 @@ enum ExitStatus: Int32 {
         case .invalidQueueName, .invalidPattern, .invalidGate, .invalidKind, .invalidOptions, .duplicateRoute:
             self = .usage
         case .sortKeyMismatch, .sortKeyNotANumber, .noSmallerSortKey, .payloadNotJSON, .payloadTooLarge,
-            .queueFull:
+            .payloadNotSealed, .queueFull:
             self = .refused
         case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .schemaMissing, .unsupportedSQLite,
             .unsupportedDatabase, .networkFileSystem, .destinationExists:

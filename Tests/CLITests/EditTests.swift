@@ -41,6 +41,26 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: other.path + ".ran"))
     }
 
+    @Test("show --id tells what an action waits for, and how it ended")
+    func shown() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let waiting = try await place.sluice("show", "--id", "2")
+        #expect(waiting.status == .exited(0))
+        #expect(waiting.output.contains("waiting") && waiting.output.contains("broker stopped"), "\(waiting)")
+        let json = try #require(try await place.sluice("show", "--id", "2", "--json").objects().first)
+        #expect(json["state"] as? String == "waiting" && json["ahead"] as? Int == 1)
+        #expect(json["payload"] as? Int == 2 && (json["history"] as? [Any])?.isEmpty == true)
+        _ = try await place.sluice("run", "--exec", "exit 65", "--on-failure", "skip", "--until-empty")
+        let dead = try #require(try await place.sluice("show", "--id", "1", "--json").objects().first)
+        #expect(dead["state"] as? String == "dead")
+        let never = try await place.sluice("show", "--id", "9", "--json")
+        #expect(never.status == .exited(1))
+        #expect(try never.objects().first?["state"] as? String == "unknown")
+        #expect(try await place.sluice("show").status == .exited(64))
+        #expect(try await place.sluice("show", "q", "--id", "1").status == .exited(64))
+    }
+
     @Test("edit --payload replaces a payload; what is no JSON is refused, and nothing is changed")
     func payload() async throws {
         let place = try Workplace()

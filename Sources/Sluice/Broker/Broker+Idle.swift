@@ -65,9 +65,17 @@ extension Broker {
 
     func findRunner() {
         attempt(.findRunner, again: nil) { [weak self, options] store in
-            guard let self, life.withLock({ $0.state == .idle }), !isSuspended else { return }
+            guard let self else { return }
             let others = try await store.runningProcesses()
-            guard others.allSatisfy({ $0.isDead || $0.isLeaseOver }) else { return }
+            let isMissed = life.withLock { life in
+                let isAwaited = store.waiters.areThere || !life.restWaiters.isEmpty
+                let isMissed =
+                    isAwaited && life.state == .idle && !isSuspended
+                    && others.allSatisfy { $0.isDead || $0.isLeaseOver }
+                if !isMissed { life.expectsRun = false }
+                return isMissed
+            }
+            guard isMissed else { return }
             options.logger.warning("nothing runs the queues: call run(), in this process or another")
         }
     }

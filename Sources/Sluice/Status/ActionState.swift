@@ -11,6 +11,7 @@ public import struct Foundation.Date
 /// case .waiting, .scheduled, .running: "sending"
 /// case .retrying(let date): "trying again at \(date)"
 /// case .parked, .dead: "not sent"
+/// case .ended(.removed): "cancelled"
 /// case .ended: "sent"
 /// }
 /// ```
@@ -19,13 +20,16 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
     public enum Phase: Sendable, Hashable {
         /// It waits after `ahead` actions of its queue.
         ///
-        /// `because` is why the queue does not move, as in ``QueueStatus/because``.
+        /// `because` is why the queue does not move, as in ``QueueStatus/because``: mostly what its head
+        /// waits for.
         case waiting(ahead: Int, because: [Because])
         /// It is scheduled for a date, and does not hold up its queue until then.
         case scheduled(for: Date)
         /// Its handler runs.
         case running(since: Date)
         /// Its last attempt failed or was given back, and the next one is due at a date.
+        ///
+        /// A hold, a gate or a parked queue can keep it longer: see ``Broker/status(of:)``.
         case retrying(at: Date)
         /// It has parked its queue; the error is ``ActionState/lastError``.
         case parked(FailureCause?, since: Date)
@@ -48,7 +52,7 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
     public var lastError: String? { details?.lastError }
 
     /// The values of an action that waits, runs or is a dead letter.
-    public struct Details: Sendable, Hashable {
+    public struct Details: Sendable, Hashable, CustomStringConvertible {
         /// The action's queue.
         public let queue: QueueName
         /// The action's kind.
@@ -66,6 +70,10 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
         let stored: StoredPayload
         /// The payload: JSON text, or as it is sealed.
         public var payload: String { stored.text }
+        /// Whether the payload is sealed (<doc:Security>).
+        package var isSealed: Bool { SealedPayload.isSealed(stored.text) }
+        /// Kind and queue, without the payload (G13).
+        public var description: String { "\(kind) of \(queue)" }
     }
 
     /// Returns the payload as a type, upgraded and opened as for a handler.
@@ -88,10 +96,11 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
 }
 
 /// A payload with what is needed to read it; equal if the text is.
-struct StoredPayload: Sendable, Hashable {
+struct StoredPayload: Sendable, Hashable, CustomStringConvertible {
     let text: String
     let version: Int
     let reader: PayloadReader
+    var description: String { "a payload" }
 
     func read<A: Action>(_ type: A.Type, of kind: String) -> Result<A, Undecodable> {
         guard kind == A.kind else {

@@ -12,12 +12,13 @@ extension Store {
     func states(
         of choice: ActionChoice,
         limit: Int,
-        reader payloads: PayloadReader
+        _ queues: QueueTable,
+        _ payloads: PayloadReader
     ) async throws(SluiceError) -> [ActionState] {
         let now = clock.now
         return try await read { [nonce, identity] connection in
             let living = try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now)
-            let reader = ActionStateReader(connection, now, RunnerRow.epochs(living), payloads)
+            let reader = ActionStateReader(connection, now, RunnerRow.epochs(living), queues, payloads)
             let found = try reader.actions(choice, limit) + reader.deadLetters(choice, limit)
             return Array(found.sorted { $0.id.rawValue < $1.id.rawValue }.prefix(limit))
         }
@@ -29,9 +30,9 @@ extension Store {
             return try await read { try DeduplicationKeys.hasSucceeded(action, $0) ? .succeeded : .unknown }
         }
         return try await write(sync: .later) {
-            let end = try $0.core.end(of: action)
-            return try end == .unknown && DeduplicationKeys.hasSucceeded(action, $0.connection)
-                ? .succeeded : end
+            guard let end = try $0.core.end(of: action) else { return nil }
+            // First the key: another process may have run a dead letter that was put back.
+            return try DeduplicationKeys.hasSucceeded(action, $0.connection) ? .succeeded : end
         }
     }
 }
@@ -41,10 +42,19 @@ private struct ActionStateReader {
     let now: Timestamp
     /// The epochs whose claims are valid, as a JSON array.
     let living: String
+    /// The disciplines set in code.
+    let queues: QueueTable
     let payloads: PayloadReader
 
-    init(_ connection: Connection, _ now: Timestamp, _ living: String, _ payloads: PayloadReader) {
-        (self.connection, self.now, self.living, self.payloads) = (connection, now, living, payloads)
+    init(
+        _ connection: Connection,
+        _ now: Timestamp,
+        _ living: String,
+        _ queues: QueueTable,
+        _ payloads: PayloadReader
+    ) {
+        (self.connection, self.now, self.living) = (connection, now, living)
+        (self.queues, self.payloads) = (queues, payloads)
     }
 
     func actions(_ choice: ActionChoice, _ limit: Int) throws(SQLiteError) -> [ActionState] {
@@ -52,10 +62,11 @@ private struct ActionStateReader {
             """
             SELECT a.id, q.name, a.kind, a.sort_key, q.sort_type, a.tag, a.enqueued_at_us, a.payload,
                    a.version, coalesce(s.attempts, 0) + (c.claim IS NOT NULL),
-                   coalesce(iif(q.blocked_action_id = a.id AND q.blocked_by <> 'gate', q.blocked_error, NULL),
+                   coalesce(iif(q.blocked_action_id = a.id AND q.blocked_by NOT IN ('gate', 'failing'),
+                                q.blocked_error, NULL),
                             s.last_error), c.started_at_us,
-                   iif(q.blocked_action_id = a.id, q.blocked_by, NULL), q.blocked_at_us,
-                   s.next_attempt_at_us, a.not_before_us, a.queue_id, q.is_reversed
+                   iif(q.blocked_action_id = a.id AND q.blocked_by <> 'failing', q.blocked_by, NULL),
+                   q.blocked_at_us, s.next_attempt_at_us, a.not_before_us, a.queue_id, q.is_reversed
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id
@@ -71,7 +82,9 @@ private struct ActionStateReader {
         return try found.map { found throws(SQLiteError) in
             var state = found.state
             if case .waiting = state.phase {
-                let ahead = try count(found.place, of: found.queue, isReversed: found.isReversed)
+                let said = state.details.flatMap { queues.saidDiscipline(of: $0.queue) }
+                let isReversed = said.map { $0 == .lastInFirstOut } ?? found.isReversed
+                let ahead = try count(found.place, of: found.queue, isReversed: isReversed)
                 state.phase = .waiting(ahead: ahead, because: [])
             }
             return state
@@ -119,10 +132,10 @@ private struct ActionStateReader {
             phase = .running(since: started.date)
         } else if let reason = row.optionalText(12).map(BlockReason.init(stored:)), !reason.isOfHead {
             phase = .parked(FailureCause(rawValue: reason.rawValue), since: (time(13) ?? now).date)
+        } else if let due = time(15), due > now, due != .whenOpened, due != time(14) {
+            phase = .scheduled(for: due.date)
         } else if let next = time(14), next > now {
             phase = .retrying(at: next.date)
-        } else if let due = time(15), due > now, due != .whenOpened {
-            phase = .scheduled(for: due.date)
         } else {
             phase = .waiting(ahead: 0, because: [])
         }

@@ -11,24 +11,31 @@ internal import Musl
 
 /// The editor of the person at the terminal.
 enum Editor {
-    /// Opens a text in the editor, and returns it as it was saved, without a line break at its end.
+    /// Opens a text in the editor, and passes it on as it was saved, without a line break at its end.
     ///
-    /// The text is in a file that only its owner can read, which is deleted afterwards.
-    static func edit(_ text: String) throws -> String {
+    /// The text is in a file that only its owner can read. It is deleted afterwards, unless `use` throws.
+    static func edit(_ text: String, _ use: (String) async throws -> Void) async throws {
         var template = Array("\(environment("TMPDIR") ?? "/tmp")/sluice-edit-XXXXXX.json".utf8CString)
         let descriptor = mkstemps(&template, 5)
         guard descriptor >= 0 else { throw failure("a temporary file cannot be made") }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { unlink(path) }
-        let file = FileDescriptor(rawValue: descriptor)
+        let saved: String
         do {
+            let file = FileDescriptor(rawValue: descriptor)
             try file.closeAfter { _ = try file.writeAll((text + "\n").utf8) }
+            try open(path)
+            saved = try contents(of: path)
         } catch {
-            throw Failure(.inputOutput, "\(path) cannot be written: \(error)")
+            unlink(path)
+            throw (error as? Failure) ?? Failure(.inputOutput, "\(path) cannot be used: \(error)")
         }
-        try open(path)
-        let saved = try contents(of: path)
-        return saved.hasSuffix("\n") ? String(saved.dropLast()) : saved
+        do {
+            try await use(saved.utf8.last == UInt8(ascii: "\n") ? String(saved.dropLast()) : saved)
+            unlink(path)
+        } catch let error as Failure {
+            let message = error.message.map { "\($0); " } ?? ""
+            throw Failure(error.status, message + "the text is kept in \(path)")
+        }
     }
 
     private static func open(_ path: String) throws {
@@ -41,20 +48,20 @@ enum Editor {
     }
 
     private static func contents(of path: String) throws -> String {
-        do {
-            let file = try FileDescriptor.open(path, .readOnly)
-            return try file.closeAfter {
-                var bytes: [UInt8] = []
-                var buffer = [UInt8](repeating: 0, count: 65_536)
-                while true {
-                    let count = try buffer.withUnsafeMutableBytes { try file.read(into: $0) }
-                    guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
-                    bytes += buffer[..<count]
-                }
+        let file = try FileDescriptor.open(path, .readOnly)
+        let bytes = try file.closeAfter {
+            var bytes: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = try buffer.withUnsafeMutableBytes { try file.read(into: $0) }
+                guard count > 0 else { return bytes }
+                bytes += buffer[..<count]
             }
-        } catch {
-            throw Failure(.inputOutput, "\(path) cannot be read: \(error)")
         }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Failure(.refused, "what the editor has saved is not UTF-8: nothing is changed")
+        }
+        return text
     }
 
     private static func environment(_ name: String) -> String? {

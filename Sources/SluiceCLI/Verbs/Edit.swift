@@ -9,9 +9,10 @@ struct Edit: AsyncParsableCommand {
         discussion: """
             Without --payload the payload opens in the editor that VISUAL or EDITOR names (else vi); an \
             editor that ends with another status than 0, or saves nothing new, changes nothing. The payload \
-            must be JSON. Queue, place and attempts stay. An edit of a running action applies to its next \
-            attempt, and is lost if this one succeeds; with --unless-running it is refused. With --json: id, \
-            result (done, deferred, running or too_late).
+            must be JSON, and a sealed one cannot be edited. Queue, place and attempts stay. An edit of a \
+            running action applies to its next attempt, and is lost if this one succeeds; with \
+            --unless-running it is refused. With --json: id, result (done, deferred, running, unchanged or \
+            too_late).
 
             Example:
               sluice edit --file q.sqlite 17
@@ -35,22 +36,45 @@ struct Edit: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let new: String
-        if let payload {
-            new = payload
-        } else {
-            let old = try await file.withReader { try await $0.action(id).details?.payload }
-            guard let old else {
-                return try await output.change([id], file, done: "", deferred: "") { _, _ in .missing }
-            }
-            new = try Editor.edit(old)
-            guard new != old else { return output.answer("\(id) is left as it is", [("id", id.description)]) }
+        if let payload { return try await replace(with: payload) }
+        let state = try await file.withReader { try await $0.action(id) }
+        // Not an editor for what cannot be saved.
+        if state.details?.isSealed == true {
+            throw Failure(.refused, "\(id) is left as it is: \(Self.isSealed)")
         }
+        guard let old = state.details?.payload, isOpen(state.phase) else {
+            let change: ActionChange = if case .running = state.phase { .running } else { .missing }
+            return try await output.change([id], file, done: "", deferred: "") { _, _ in change }
+        }
+        try await Editor.edit(old) { new in
+            guard new != old else {
+                let facts = [("id", id.description), ("result", JSONText.string("unchanged"))]
+                return output.answer("\(id) is left as it is", facts)
+            }
+            try await replace(with: new)
+        }
+    }
+
+    private static let isSealed = "its payload is sealed, and the tool has no key"
+
+    /// Whether an edit of an action in this phase is made, or will be.
+    private func isOpen(_ phase: ActionState.Phase) -> Bool {
+        switch phase {
+        case .running: !unlessRunning
+        case .dead, .ended: false
+        case .waiting, .scheduled, .retrying, .parked: true
+        }
+    }
+
+    private func replace(with payload: String) async throws {
         let later = "its next attempt gets the new payload"
         try await output.change([id], file, done: "has a new payload", deferred: later) {
             broker,
             id throws(SluiceError) in
-            try await broker.edit(id, payload: new, ifRunning: unlessRunning ? .refuse : .next)
+            if try await broker.action(id).details?.isSealed == true {
+                throw SluiceError(.payloadNotSealed, Self.isSealed)
+            }
+            return try await broker.edit(id, payload: payload, ifRunning: unlessRunning ? .refuse : .next)
         }
     }
 }

@@ -3,6 +3,12 @@ internal import ArgumentParser
 internal import Sluice
 internal import SluiceJSON
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// Changes when actions are due.
 struct Reschedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,7 +45,8 @@ struct Reschedule: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let done = at.map { "is scheduled for \(Times.text($0.date))" } ?? "is due now"
+        let later = at.flatMap { $0.date > Date() ? $0.date : nil }
+        let done = later.map { "is scheduled for \(Times.text($0))" } ?? "is due now"
         try await output.change(ids, file, done: done, deferred: "it is not changed") {
             broker,
             id throws(SluiceError) in

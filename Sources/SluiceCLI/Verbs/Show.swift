@@ -2,17 +2,24 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Shows everything about one queue.
+/// Shows everything about one queue, or one action.
 struct Show: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
-        abstract: "Show one queue: why it does not move, its head with all errors, the next actions.",
+        abstract:
+            "Show one queue: why it does not move, its head with all errors, the next actions; or an action.",
         discussion: """
             With --json: the fields of `sluice queues`, and holds (those of the queue, as in `sluice \
             holds`), head_action (as in `sluice actions`, or null), history (the head's failed attempts: \
             number, outcome, error, started_at, ended_at) and next (actions).
 
+            With --id: what one action does or waits for, or how it ended, and its failed attempts. With \
+            --json: id, state (waiting, scheduled, running, retrying, parked, dead, succeeded, removed or \
+            unknown), at (when that began, or ends by itself), ahead (the actions before it), because, \
+            queue, kind, tag, attempts, last_error, enqueued_at, payload, history.
+
             Example:
               sluice show --file q.sqlite conversation/42
+              sluice show --file q.sqlite --id 17
 
             \(ExitStatus.help)
             """
@@ -21,7 +28,13 @@ struct Show: AsyncParsableCommand, Look {
     @OptionGroup var file: FileOption
 
     @Argument(help: ArgumentHelp("The queue.", valueName: "queue"), completion: .queueNames)
-    var name: String
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp("One action instead of a queue.", valueName: "number"),
+        transform: ActionID.argument
+    )
+    var id: ActionID?
 
     @Option(help: ArgumentHelp("How many of the next actions are shown.", valueName: "number"))
     var next = 5
@@ -39,11 +52,33 @@ struct Show: AsyncParsableCommand, Look {
 
     func validate() throws {
         guard (0...1_000).contains(next) else { throw ValidationError("--next is \(next); give 0 to 1,000") }
+        guard (name == nil) != (id == nil) else {
+            throw ValidationError("give a queue, or an action by --id")
+        }
     }
 
     func run() async throws {
+        if let id { try await show(id) } else { try await show(queue: name ?? "") }
+    }
+
+    private func show(_ id: ActionID) async throws {
+        let (state, history) = try await file.withReader { broker in
+            (try await broker.action(id), try await broker.failedAttempts(of: id))
+        }
+        if output.json {
+            let members = state.members + [("history", JSONText.array(history.map(\.json)))]
+            Terminal.answer(JSONText.object(members))
+        } else {
+            let paint = output.paint
+            Terminal.answer(Facts.lines(state.facts, paint) + FailedAttempt.lines(history, paint))
+        }
+        // Also an action that has succeeded may be unknown after some time.
+        if state.phase == .ended(.unknown) { throw Failure(.leftover) }
+    }
+
+    private func show(queue name: String) async throws {
         let found = try await file.withReader { broker in
-            try await broker.lookBesideLocks { try await find(broker) }
+            try await broker.lookBesideLocks { try await find(name, broker) }
         }
         guard let findings = found else {
             throw Failure(.leftover, "the queue '\(name)' has no actions")
@@ -55,7 +90,7 @@ struct Show: AsyncParsableCommand, Look {
         }
     }
 
-    private func find(_ broker: Broker) async throws -> Findings? {
+    private func find(_ name: String, _ broker: Broker) async throws -> Findings? {
         let queue = try QueueName.argument(name)
         let status = try await broker.status(of: queue)
         guard status.state != .empty else { return nil }

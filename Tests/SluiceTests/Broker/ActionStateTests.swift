@@ -54,6 +54,10 @@ import Testing
         try await #expect(
             broker.action(first[1]).phase == .waiting(ahead: 1, because: [.retry(until: due)])
         )
+        // The wait for the retry stays, and the schedule is later.
+        let evening = test.clock.date.addingTimeInterval(3_600)
+        try await broker.reschedule(first[0], notBefore: evening)
+        try await #expect(broker.action(first[0]).phase == .scheduled(for: evening))
         let state = try await broker.action(dead)
         #expect(state.phase == .dead(.failed, at: test.clock.date))
         #expect(state.details?.lastError == "no")
@@ -147,6 +151,9 @@ import Testing
         try broker.queues("a", QueueOptions(discipline: .lastInFirstOut))
         try broker.route("a", Note.self) { _, _ in .fail("parks") }
         let ids = try await broker.enqueue([Note("1", in: "a"), Note("2", in: "a"), Note("3", in: "a")])
+        // Before a claim has recorded the discipline in the file.
+        try await #expect(broker.action(ids[2]).phase == .waiting(ahead: 0, because: [.stopped]))
+        try await #expect(broker.action(ids[0]).phase == .waiting(ahead: 2, because: [.stopped]))
         try await test.drain()
         guard case .waiting(let ahead, _) = try await broker.action(ids[0]).phase else {
             Issue.record("it does not wait")
@@ -206,5 +213,16 @@ import Testing
         let data = try JSONEncoder().encode(draft)
         #expect(try JSONDecoder().decode(Draft.self, from: data) == draft)
         #expect(String(decoding: data, as: UTF8.self).contains(#""integer":-9223372036854775808"#))
+        for text in [#"{"int":7}"#, #"{"integer":7,"text":"a"}"#, "7"] {
+            #expect(throws: DecodingError.self) {
+                try JSONDecoder().decode(SortKey.self, from: Data(text.utf8))
+            }
+        }
+    }
+
+    @Test("A release waits for a second at least: no attempt is spent, so no policy would end a spin")
+    func releases() {
+        #expect(Outcome.release(after: .zero) == .release(after: .seconds(1)))
+        #expect(Outcome.release(after: .seconds(2)) != .release(after: .seconds(1)))
     }
 }
