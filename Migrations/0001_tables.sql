@@ -295,9 +295,6 @@ CREATE TABLE sluice_dead_rows (
     trace          TEXT
 ) STRICT;
 
--- Finds the dead letters of a tag.
-CREATE INDEX sluice_dead_tag ON sluice_dead_rows (tag) WHERE tag IS NOT NULL;
-
 -- Finds the dead letters to purge next.
 CREATE INDEX sluice_dead_age ON sluice_dead_rows (died_at_us);
 

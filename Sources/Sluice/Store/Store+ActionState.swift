@@ -97,7 +97,8 @@ private struct ActionStateReader {
             SELECT d.id, q.name, d.kind, d.sort_key, d.sort_type, d.tag, d.enqueued_at_us, d.payload,
                    d.version, d.attempts, d.error, d.cause, d.died_at_us
             FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
-            WHERE d.id = ?1 OR d.tag = ?2 ORDER BY d.id LIMIT ?3
+            WHERE d.id BETWEEN coalesce(?1, 0) AND coalesce(?1, 9223372036854775807)
+              AND (?2 IS NULL OR d.tag = ?2) ORDER BY d.id LIMIT ?3
             """
         ).bind(1, choice.action).bind(2, choice.tag).bind(3, limit).all { row in
             // The table's CHECK admits no other cause.
