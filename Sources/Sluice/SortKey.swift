@@ -63,7 +63,6 @@ public struct SortKey: Sendable, Hashable {
 extension SortKey: Codable {
     private enum CodingKeys: String, CodingKey { case integer, date, real, text }
 
-    /// A value of any type.
     private struct Ignored: Decodable { init(from decoder: any Decoder) throws {} }
 
     /// Reads a key as an object with its type and value, such as `{"integer": 7}`; an empty one is `arrival`.

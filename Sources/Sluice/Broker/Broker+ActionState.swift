@@ -1,4 +1,3 @@
-/// The states of single actions.
 extension Broker {
     /// Returns what an action does or waits for, or how it ended.
     ///

@@ -84,7 +84,6 @@ private struct HTTPDate {
 }
 
 extension String {
-    /// Without the spaces and tabs at its ends.
     fileprivate var trimmed: String {
         let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())

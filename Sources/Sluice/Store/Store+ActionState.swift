@@ -1,12 +1,10 @@
 internal import SluiceSQLite
 
-/// Which actions to read.
 enum ActionChoice: Sendable {
     case id(ActionID)
     case tag(String)
 }
 
-/// The states of single actions.
 extension Store {
     /// Returns the states of actions and dead letters, by number; `waiting` ones without a `because`.
     func states(
