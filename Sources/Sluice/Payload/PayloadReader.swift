@@ -60,6 +60,17 @@ final class PayloadReader: Sendable {
         return current.flatMap { coder.decode(type, from: $0) }
     }
 
+    /// Reads a payload as a type like ``read(_:_:of:version:)``, unless it is of another kind.
+    func read<A: Action>(
+        _ type: A.Type,
+        _ payload: String,
+        ofAnyKind kind: String,
+        version: Int
+    ) -> Result<A, Undecodable> {
+        guard kind == A.kind else { return .undecodable("it is of kind '\(kind)', not '\(A.kind)'") }
+        return read(type, payload, of: kind, version: version)
+    }
+
     private func upgraded(
         _ payload: String,
         of kind: String,

@@ -6,10 +6,7 @@ extension PayloadReader {
 
     /// The payload of an action that is not claimed as a type, or why it is none.
     func read<A: Action>(_ type: A.Type, from action: StoredAction) -> Result<A, Undecodable> {
-        guard action.kind == A.kind else {
-            return .failure(Undecodable(reason: "it is of kind '\(action.kind)', not '\(A.kind)'"))
-        }
-        return read(type, action.payload, of: action.kind, version: action.version)
+        read(type, action.payload, ofAnyKind: action.kind, version: action.version)
     }
 
     /// The payload of an action as JSON text, opened where the broker can open it.

@@ -82,7 +82,8 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
     /// - Throws: ``SluiceError/Code/undecodable``, also if the action is of another kind.
     public func payload<A: Action>(as type: A.Type) throws(SluiceError) -> A? {
         guard let details else { return nil }
-        switch details.stored.read(type, of: details.kind) {
+        let stored = details.stored
+        switch stored.reader.read(type, stored.text, ofAnyKind: details.kind, version: stored.version) {
         case .success(let value): return value
         case .failure(let why):
             throw SluiceError(.undecodable, "action \(id) of '\(details.queue)': \(why.reason)")
@@ -101,13 +102,6 @@ struct StoredPayload: Sendable, Hashable, CustomStringConvertible {
     let version: Int
     let reader: PayloadReader
     var description: String { "a payload" }
-
-    func read<A: Action>(_ type: A.Type, of kind: String) -> Result<A, Undecodable> {
-        guard kind == A.kind else {
-            return .failure(Undecodable(reason: "it is of kind '\(kind)', not '\(A.kind)'"))
-        }
-        return reader.read(type, text, of: kind, version: version)
-    }
 
     static func == (left: StoredPayload, right: StoredPayload) -> Bool {
         left.text == right.text && left.version == right.version

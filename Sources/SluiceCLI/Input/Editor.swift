@@ -1,4 +1,5 @@
 #if CommandLineTool
+internal import Sluice
 internal import SystemPackage
 
 #if canImport(Darwin)
@@ -19,22 +20,20 @@ enum Editor {
         let descriptor = mkstemps(&template, 5)
         guard descriptor >= 0 else { throw failure("a temporary file cannot be made") }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let saved: String
         do {
             let file = FileDescriptor(rawValue: descriptor)
             try file.closeAfter { _ = try file.writeAll((text + "\n").utf8) }
             try open(path)
-            saved = try contents(of: path)
         } catch {
             unlink(path)
-            throw (error as? Failure) ?? Failure(.inputOutput, "\(path) cannot be used: \(error)")
+            throw (error as? Failure) ?? Failure(.inputOutput, "\(path) cannot be written: \(error)")
         }
         do {
-            try await use(saved.utf8.last == UInt8(ascii: "\n") ? String(saved.dropLast()) : saved)
+            try await use(saved(in: path))
             unlink(path)
-        } catch let error as Failure {
-            let message = error.message.map { "\($0); " } ?? ""
-            throw Failure(error.status, message + "the text is kept in \(path)")
+        } catch {
+            Terminal.remark("the text is kept in \(path)")
+            throw error
         }
     }
 
@@ -47,21 +46,18 @@ enum Editor {
         }
     }
 
-    private static func contents(of path: String) throws -> String {
-        let file = try FileDescriptor.open(path, .readOnly)
-        let bytes = try file.closeAfter {
-            var bytes: [UInt8] = []
-            var buffer = [UInt8](repeating: 0, count: 65_536)
-            while true {
-                let count = try buffer.withUnsafeMutableBytes { try file.read(into: $0) }
-                guard count > 0 else { return bytes }
-                bytes += buffer[..<count]
+    private static func saved(in path: String) throws(Failure) -> String {
+        do throws(Refusal) {
+            // Room for the line break.
+            let limit = BrokerOptions().maximumPayloadByteCount + 2
+            let bytes = try PlainFile.contents(of: path, limit: limit)
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw Refusal("it is not UTF-8")
             }
+            return text.utf8.last == UInt8(ascii: "\n") ? String(text.dropLast()) : text
+        } catch {
+            throw Failure(.refused, "what the editor has saved is refused: \(error.reason)")
         }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Failure(.refused, "what the editor has saved is not UTF-8: nothing is changed")
-        }
-        return text
     }
 
     private static func environment(_ name: String) -> String? {
