@@ -69,7 +69,7 @@ extension Broker {
         payload: String,
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
-        try coder.check(RawAction(queue: "", kind: "", payload: payload))
+        try coder.check(payload, of: "action \(action)")
         guard coder.sealing == nil else {
             return try await store.edit(action, ifRunning: ifRunning) { [coder] kind, version in
                 try coder.seal(payload, SealingContext(kind: kind, version: version))

@@ -33,7 +33,7 @@ package struct PayloadCoder: Sendable {
 
     package func encode<A: Action>(_ action: A) throws(SluiceError) -> String {
         if let text = JSONWriter.text(of: action, datesAsText: dates == .iso8601) {
-            try check(text.utf8.count, kind: A.kind)
+            try check(text.utf8.count, of: "an action of kind '\(A.kind)'")
             return text
         }
         func refusal(_ reason: String) -> SluiceError {
@@ -45,7 +45,7 @@ package struct PayloadCoder: Sendable {
         } catch {
             throw refusal("\(type(of: error))")
         }
-        try check(data.count, kind: A.kind)
+        try check(data.count, of: "an action of kind '\(A.kind)'")
         let text = String(decoding: data, as: UTF8.self)
         // Foundation writes a decimal that is not a number, but cannot read it.
         guard JSONGrammar.accepts(text) else {
@@ -55,17 +55,21 @@ package struct PayloadCoder: Sendable {
     }
 
     func check(_ action: RawAction) throws(SluiceError) {
-        try check(action.payload.utf8.count, kind: action.kind)
-        guard JSONGrammar.accepts(action.payload) else {
-            let fault = JSONGrammar.fault(of: action.payload)
-            throw SluiceError(.payloadNotJSON, "the payload of an action of kind '\(action.kind)' \(fault)")
+        try check(action.payload, of: "an action of kind '\(action.kind)'")
+    }
+
+    /// - Parameter owner: The action, in words for an error.
+    func check(_ payload: String, of owner: @autoclosure () -> String) throws(SluiceError) {
+        try check(payload.utf8.count, of: owner())
+        guard JSONGrammar.accepts(payload) else {
+            throw SluiceError(.payloadNotJSON, "the payload of \(owner()) \(JSONGrammar.fault(of: payload))")
         }
     }
 
-    private func check(_ count: Int, kind: String) throws(SluiceError) {
+    private func check(_ count: Int, of owner: @autoclosure () -> String) throws(SluiceError) {
         guard count <= maximumByteCount else {
             let sizes = "\(count) bytes, more than \(maximumByteCount)"
-            throw SluiceError(.payloadTooLarge, "the payload of an action of kind '\(kind)' has \(sizes)")
+            throw SluiceError(.payloadTooLarge, "the payload of \(owner()) has \(sizes)")
         }
     }
 
