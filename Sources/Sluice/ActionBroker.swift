@@ -86,9 +86,9 @@ public protocol ActionBroker: AnyObject, Sendable {
     func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt]
     /// Returns the events from now on.
     func events(buffering: EventBuffering) -> QueueEvents
-    /// Returns the states of the actions of a selection, then those that have changed after each change.
+    /// Returns the states of the actions of a selection, and after each change the differences.
     func observe(actions selection: ActionSelection, after position: ActionPosition?) -> ActionUpdates
-    /// Returns the statuses of the queues of a pattern, then those that have changed after each change.
+    /// Returns the statuses of the queues of a pattern, and after each change the differences.
     func observe(
         statuses pattern: QueuePattern,
         after position: StatusPosition?

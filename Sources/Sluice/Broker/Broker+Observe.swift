@@ -11,7 +11,7 @@ extension Broker {
         return QueueEvents(observers, buffering)
     }
 
-    /// Returns the states of the actions of a selection, then those that have changed after each change.
+    /// Returns the states of the actions of a selection, and after each change the differences.
     ///
     /// ```swift
     /// for try await update in broker.observe(actions: .tag("message-7")) {
@@ -35,10 +35,10 @@ extension Broker {
         }
     }
 
-    /// Returns the statuses of the queues with work that match a pattern, then those that have changed.
+    /// Returns the statuses of the queues of a pattern, and after each change the differences.
     ///
-    /// It does for many queues what ``statusUpdates(of:)`` does for one, with snapshots and differences as
-    /// ``observe(actions:after:)`` gives them: see <doc:ObservingState>.
+    /// The queues with work are covered. It does for many queues what ``statusUpdates(of:)`` does for one,
+    /// with snapshots and differences as ``observe(actions:after:)`` gives them: see <doc:ObservingState>.
     ///
     /// - Parameter position: The statuses that the consumer knows, by an earlier element.
     public func observe(

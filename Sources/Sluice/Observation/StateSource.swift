@@ -17,8 +17,8 @@ protocol StateSource: Sendable {
 
     /// Reads what may have changed, in one snapshot.
     ///
-    /// - Returns: The states that match, all or those that may have changed, and the present or last states
-    ///   of known ones that match no more.
+    /// - Returns: The states that match, all or only states that may have changed, and the present or last
+    ///   states of known ones that match no more.
     func read(
         _ dirty: DirtyStates,
         _ known: Known

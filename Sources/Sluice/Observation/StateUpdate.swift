@@ -1,6 +1,6 @@
 internal import HashTreeCollections
 
-/// What an observation gives: a snapshot of all states, or those that have changed.
+/// An element of an observation: a snapshot of all states, or the differences from the last element.
 ///
 /// ```swift
 /// for try await update in broker.observe(actions: .queue("conversation/42")) {
@@ -19,9 +19,9 @@ public struct StateUpdate<State: Sendable & Hashable & Identifiable>: Sendable w
 
     /// Whether ``states`` are all that match, so that the consumer forgets all others.
     public let isSnapshot: Bool
-    /// The states that match, in a fixed order: all in a snapshot, else those that are new or have changed.
+    /// The states that match, in a fixed order: all in a snapshot, else only new and changed ones.
     public let states: [State]
-    /// The present or last states of those that match no more; none in a snapshot.
+    /// The present or last states of known ones that match no more; none in a snapshot.
     public let gone: [State]
     /// What the consumer knows after this update.
     public let position: Position

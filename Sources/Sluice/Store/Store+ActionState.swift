@@ -25,8 +25,8 @@ extension Store {
 
     /// Reads what may have changed in a selection, in one snapshot.
     ///
-    /// - Returns: The states of the selection, all or those that may have changed, and the present or last
-    ///   states of known actions that have left it.
+    /// - Returns: The states of the selection, all or only states that may have changed, and the present or
+    ///   last states of known actions that have left it.
     func states(
         of selection: ActionSelection.Form,
         _ dirty: DirtyStates,

@@ -26,8 +26,6 @@ extension BrokerConformance {
             last = update.gone.first?.phase
         }
         #expect(last == .ended(.succeeded))
-        await broker.close(grace: nil)
-        try await #expect(others.next()?.position == nil)
     }
 
     func observedStatuses(_ broker: Engine) async throws {
