@@ -24,9 +24,9 @@ final class StateObservation<Source: StateSource>: StateUpdateSource {
     }
 
     func next() async throws(SluiceError) -> StateUpdate<Source.State>? {
-        while let due = await due() {
+        while let change = await due() {
             do throws(SluiceError) {
-                if let update = try await read(due.dirty, due.known) { return update }
+                if let update = try await read(change.dirty, change.known) { return update }
             } catch {
                 watch.failed()
                 if error.code == .closed { return nil }
@@ -63,7 +63,7 @@ final class StateObservation<Source: StateSource>: StateUpdateSource {
             isSnapshot: dirty.startsOver,
             states: states,
             gone: gone,
-            position: StateUpdate.Position(known: known)
+            position: StateUpdate<Source.State>.Position(known: known)
         )
     }
 }

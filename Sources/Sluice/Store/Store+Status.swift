@@ -18,7 +18,7 @@ extension Store {
             var (start, last) = form.bounds
             var numbers: String?
             if let dirty {
-                guard let asked = try dirty.queues(in: form, file) else { return }
+                guard let asked = try dirty.queueNumbers(in: form, file) else { return }
                 (numbers, start, last) = (asked.numbers, asked.first, asked.last)
             }
             let first = name.map { max(start, $0.rawValue + "\u{0}") } ?? start

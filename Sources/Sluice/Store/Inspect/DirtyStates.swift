@@ -52,7 +52,7 @@ struct DirtyStates: Sendable {
 
 extension DirtyStates {
     /// Returns the numbers of the queues that match, as a JSON array, and the bounds of their names.
-    func queues(
+    func queueNumbers(
         in form: QueuePattern.Form,
         _ connection: Connection
     ) throws(SQLiteError) -> (numbers: String, first: String, last: String)? {
