@@ -16,7 +16,7 @@ final class StateObservation<Source: StateSource>: StateUpdateSource {
         (self.source, self.watch) = (source, watch)
         let subscriber = Observers.Subscriber(
             receive: { watch.receive($0) },
-            othersCommitted: { watch.receive(nil) },
+            asksForOthers: true,
             poke: { watch.receive($0) },
             end: { watch.end() }
         )
@@ -111,7 +111,7 @@ private final class StateWatch<Source: StateSource>: Sendable {
     func end() { update { $0.hasEnded = true } }
 
     func due() async -> (dirty: DirtyStates, known: Source.Known)? {
-        await withCheckedContinuation { continuation in
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isDue = watched.withLock { watched -> Bool in
                 if watched.isDue { return true }
                 precondition(watched.waiter == nil, "two tasks wait for one observation; iterate twice")

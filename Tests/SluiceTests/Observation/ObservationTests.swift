@@ -268,6 +268,7 @@ struct ObservationTests {
             try await site.broker { options in
                 options.standFor(process: pid)
                 options.file.watchesWAL = false
+                options.file.foreignChangeInterval = .milliseconds(1)
             }
         }
         let (here, there) = (try await broker(1), try await broker(2))
@@ -276,18 +277,24 @@ struct ObservationTests {
         let watcher = Task {
             for try await update in here.observe(actions: .queue("notes")) { seen.append(update.line) }
         }
+        @Sendable func poll(until isEnough: ([String]) -> Bool) async throws {
+            try await until {
+                if let time = here.scheduler.time(of: .lookForChanges), time > site.clock.uptime {
+                    site.clock.advance(by: time - site.clock.uptime)
+                }
+                return isEnough(seen.elements)
+            }
+        }
         @Sendable func exchange() async throws {
             _ = try await seen.wait(forCount: 1)
-            let key = DeduplicationKey("k", retention: .seconds(60))
+            let key = DeduplicationKey("k", retention: .seconds(3_600))
             try await there.enqueue(Note("a"), EnqueueOptions(key: key))
-            here.lookForCommits()
-            _ = try await seen.wait(forCount: 2)
+            try await poll { $0.count == 2 }
             try await running(there) {
                 _ = try await log.wait(forCount: 1)
                 await there.waitUntilIdle()
             }
-            here.lookForCommits()
-            _ = try await seen.wait { $0.contains("gone 1 succeeded") }
+            try await poll { $0.contains("gone 1 succeeded") }
         }
         if runs {
             try await running(here) {
@@ -303,6 +310,36 @@ struct ObservationTests {
         // A poll may find it running.
         let lines = seen.elements.filter { $0 != "1 running" }
         #expect(lines == ["snapshot: ", "1 waiting", "gone 1 succeeded"])
+    }
+
+    @Test("After commits of others all is read again, at most once in an interval, and not forgotten")
+    func interval() {
+        let interest = Interest()
+        let observers = Observers(interest)
+        let pokes = EventLog<QueueID?>()
+        let token = ObservationToken(
+            observers,
+            Observers.Subscriber(asksForOthers: true, poke: { pokes.append($0) }, end: {})
+        ) {}
+        func tell(_ milliseconds: Int, mayDiffer: Bool = false) -> Int {
+            observers.tellCommitOfOthers(
+                mayDiffer: mayDiffer,
+                at: .milliseconds(milliseconds),
+                every: .milliseconds(100)
+            )
+            return pokes.elements.count
+        }
+        #expect(tell(0) == 0)
+        interest.noteCommitOfOthers()
+        #expect(tell(1) == 1)
+        #expect(tell(2, mayDiffer: true) == 1)
+        interest.noteCommitOfOthers()
+        #expect(tell(100) == 1)
+        #expect(tell(101) == 2)
+        #expect(tell(999) == 2)
+        #expect(interest.asksForOthers)
+        token.cancel()
+        #expect(!interest.asksForOthers)
     }
 
     @Test("Cancelling the task ends an observation and unsubscribes")
