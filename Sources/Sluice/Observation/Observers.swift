@@ -60,7 +60,8 @@ final class Observers: Sendable {
 
     /// Notifies observers of commits of others, if there were any since the last call.
     ///
-    /// Observers of states then read all of them, and are notified at most once in an interval.
+    /// Observers of states then read all of them, and are notified at most once in an interval. `mayDiffer`
+    /// is whether any connection has committed of which this broker knows nothing, as it does not run.
     func tellCommitOfOthers(mayDiffer: Bool = false, at uptime: Duration, every interval: Duration) {
         let haveCommitted = interest.takeCommitOfOthers()
         let isDue = state.withLock { state -> Bool in
@@ -70,8 +71,10 @@ final class Observers: Sendable {
             (state.mayDiffer, state.lastSaid) = (false, uptime)
             return true
         }
-        if haveCommitted { for subscriber in subscribers { subscriber.othersCommitted() } }
-        if isDue { poke(nil) }
+        for subscriber in subscribers {
+            if haveCommitted { subscriber.othersCommitted() }
+            if subscriber.asksForOthers ? isDue : mayDiffer { subscriber.poke(nil) }
+        }
     }
 
     /// Notifies observers that the status of a queue, or of all, may differ, though the file has not changed.
