@@ -20,26 +20,25 @@ extension Broker {
         let interval = options.file.foreignChangeInterval
         guard isRunning else {
             // This broker does not run, and nothing notifies it: commits of others show in the file only.
-            return attempt(.lookForChanges, again: interval) { [observers] store in
-                guard try await store.hasNewCommits() else { return }
+            return attempt(.lookForChanges, again: interval) { [observers, options] store in
+                let areNew = try await store.hasNewCommits()
                 // A reader has made no commits of its own.
-                if store.isReadOnly { store.interest.noteCommitOfOthers() }
-                if store.waiters.areThere || store.interest.contents != nil && !store.isReadOnly {
+                if areNew && store.isReadOnly { store.interest.noteCommitOfOthers() }
+                if areNew, store.waiters.areThere || store.interest.contents != nil && !store.isReadOnly {
                     try await store.readForeignChanges()
                 }
-                observers.poke(nil)
-                observers.tellCommitOfOthers()
+                observers.tellCommitOfOthers(mayDiffer: areNew, at: options.clock.uptime, every: interval)
             }
         }
         guard let wakeUps else { return }
         if store.isWALPinned { scheduler.schedule(.checkpointWAL, within: Store.pinnedWALInterval) }
         let next = wakeUps.isWatching ? max(interval, WakeUps.safetyInterval) : interval
-        attempt(.lookForChanges, again: next) { [observers] store in
+        attempt(.lookForChanges, again: next) { [observers, options] store in
             try store.check.look()
             var isNew = try await wakeUps.poll()
-            if store.interest.contents != nil, try await store.hasNewCommits() { isNew = true }
+            if store.interest.asksForOthers, try await store.hasNewCommits() { isNew = true }
             if isNew { try await store.readForeignChanges() }
-            observers.tellCommitOfOthers()
+            observers.tellCommitOfOthers(at: options.clock.uptime, every: next)
         }
     }
 

@@ -42,6 +42,7 @@ extension QueueHandle {
         let registration = ContentsRegistration(interest, name)
         let subscriber = Observers.Subscriber(
             receiveContents: { callbacks.receive(NoticeDraft.all(of: name, in: $0, $1)) },
+            asksForOthers: true,
             othersCommitted: { callbacks.receive([NoticeDraft(kind: .changed, subjects: [], error: nil)]) },
             end: {}
         )

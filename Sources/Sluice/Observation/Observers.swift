@@ -7,9 +7,11 @@ final class Observers: Sendable {
         var receive: @Sendable ([QueueEvent]) -> Void = { _ in }
         /// Receives events with the actions that they are about, for transactions that have collected them.
         var receiveContents: @Sendable ([QueueEvent], ObservedContents) -> Void = { _, _ in }
-        /// Called after commits of others, which events do not describe in full.
+        /// Whether the file is polled for commits of others, which events do not describe in full.
+        var asksForOthers = false
+        /// Called after commits of others.
         var othersCommitted: @Sendable () -> Void = {}
-        /// Called after a change of one queue or of all that has no event.
+        /// Called after a change of one queue or of all that has no event, such as a commit of others.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
         let end: @Sendable () -> Void
     }
@@ -18,6 +20,9 @@ final class Observers: Sendable {
         var subscribers: [Int: Subscriber] = [:]
         var lastNumber = 0
         var hasEnded = false
+        /// Whether all states may differ by a commit of others, and when that was last said.
+        var mayDiffer = false
+        var lastSaid: Duration?
     }
 
     private let state = Mutex(State())
@@ -38,6 +43,7 @@ final class Observers: Sendable {
             subscriber.end()
             return {}
         }
+        if subscriber.asksForOthers { interest.beginCommitsOfOthers() }
         interest.begin()
         return { [weak self] in self?.remove(number) }
     }
@@ -52,10 +58,23 @@ final class Observers: Sendable {
         }
     }
 
-    /// Notifies observers with contents of commits of others, if there were any since the last call.
-    func tellCommitOfOthers() {
-        guard interest.takeCommitOfOthers() else { return }
-        for subscriber in subscribers { subscriber.othersCommitted() }
+    /// Notifies observers of commits of others, if there were any since the last call.
+    ///
+    /// Observers of states then read all of them, and are notified at most once in an interval. `mayDiffer`
+    /// is whether any connection has committed of which this broker knows nothing, as it does not run.
+    func tellCommitOfOthers(mayDiffer: Bool = false, at uptime: Duration, every interval: Duration) {
+        let haveCommitted = interest.takeCommitOfOthers()
+        let isDue = state.withLock { state -> Bool in
+            if haveCommitted || mayDiffer { state.mayDiffer = true }
+            let isTooSoon = state.lastSaid.map { uptime - $0 < interval } ?? false
+            guard state.mayDiffer, !isTooSoon else { return false }
+            (state.mayDiffer, state.lastSaid) = (false, uptime)
+            return true
+        }
+        for subscriber in subscribers {
+            if haveCommitted { subscriber.othersCommitted() }
+            if subscriber.asksForOthers ? isDue : mayDiffer { subscriber.poke(nil) }
+        }
     }
 
     /// Notifies observers that the status of a queue, or of all, may differ, though the file has not changed.
@@ -71,12 +90,19 @@ final class Observers: Sendable {
             return Array(state.subscribers.values)
         }
         for subscriber in subscribers {
-            interest.end()
+            ended(subscriber)
             subscriber.end()
         }
     }
 
     private func remove(_ number: Int) {
-        if state.withLock({ $0.subscribers.removeValue(forKey: number) }) != nil { interest.end() }
+        if let subscriber = state.withLock({ $0.subscribers.removeValue(forKey: number) }) {
+            ended(subscriber)
+        }
+    }
+
+    private func ended(_ subscriber: Subscriber) {
+        interest.end()
+        if subscriber.asksForOthers { interest.endCommitsOfOthers() }
     }
 }
