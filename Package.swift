@@ -17,6 +17,7 @@ let package = Package(
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceBackground", targets: ["SluiceBackground"]),
+        .library(name: "SluiceObservation", targets: ["SluiceObservation"]),
         .library(name: "SluiceGRDB", targets: ["SluiceGRDB"]),
         .library(name: "SluiceCrypto", targets: ["SluiceCrypto"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
@@ -98,6 +99,8 @@ let package = Package(
             name: "SluiceBackground",
             dependencies: ["Sluice", .product(name: "Logging", package: "swift-log")]
         ),
+        // Models of actions and queues for views; gates that probes keep.
+        .target(name: "SluiceObservation", dependencies: ["Sluice"]),
         // Queues in the database of an application that uses GRDB; empty without the trait.
         .target(
             name: "SluiceGRDB",
@@ -151,6 +154,7 @@ let package = Package(
             dependencies: [
                 "Sluice",
                 "SluiceGRDB",
+                "SluiceObservation",
                 argumentParser,
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ],
@@ -203,6 +207,10 @@ let package = Package(
                 subprocess,
                 systemPackage,
             ]
+        ),
+        .testTarget(
+            name: "SluiceObservationTests",
+            dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]
         ),
         .testTarget(
             name: "SluiceGRDBTests",
