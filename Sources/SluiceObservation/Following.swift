@@ -5,7 +5,8 @@ final class Following: Sendable {
     /// The time from an error of the file to the next try.
     private static let pause: Duration = .seconds(1)
 
-    private let task: Task<Void, Never>
+    /// Ends with the sequence, or when the model is released.
+    let task: Task<Void, Never>
 
     /// - Parameters:
     ///   - updates: Called at once and after each error.
