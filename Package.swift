@@ -296,7 +296,7 @@ let package = Package(
             ]
         ),
         // What users write, compiled as their modules are: without the features below.
-        .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]),
         // The rules of this repository, as tests.
         .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations"]),
     ],

@@ -12,6 +12,9 @@ public import Sluice
 ///
 /// The model reads the states once and then what has changed, until it is released or the broker is closed.
 /// It does not keep actions that have ended: the application's own data says that a message is sent.
+///
+/// Calls are for buttons: they return at once and are performed in their order, each in a task that can be
+/// awaited. ``error`` has the error of one that fails.
 @MainActor
 @Observable
 public final class ActionListModel: OperatingModel {
@@ -23,8 +26,11 @@ public final class ActionListModel: OperatingModel {
     ///
     /// After an error of reading the model reads again, a second later, and clears the error.
     public var error: SluiceError?
+    /// The action that has ended last.
+    private(set) var ended: ActionState?
     private let broker: any ActionBroker
     @ObservationIgnored private var ids: [String: Set<ActionID>] = [:]
+    @ObservationIgnored var latest: Task<Void, Never>?
     @ObservationIgnored private var following: Following?
 
     /// Makes a model that follows the actions of a selection.
@@ -76,11 +82,14 @@ public final class ActionListModel: OperatingModel {
         }
     }
 
+    func end(_ state: ActionState) { ended = state }
+
     private func show(_ result: Result<ActionUpdate, SluiceError>) {
         switch result {
         case .failure(let error): self.error = error
         case .success(let update):
             if update.isSnapshot { (error, isLoaded, ids) = (nil, true, [:]) }
+            for state in update.gone { if case .ended = state.phase { end(state) } }
             for state in update.gone + update.states {
                 guard let tag = states[id: state.id]?.details?.tag else { continue }
                 ids[tag]?.remove(state.id)

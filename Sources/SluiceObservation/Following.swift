@@ -41,19 +41,3 @@ final class Following: Sendable {
         }
     }
 }
-
-/// A model that keeps the errors of what the application does with it.
-@MainActor protocol OperatingModel: AnyObject, Sendable {
-    var error: SluiceError? { get set }
-}
-
-extension OperatingModel {
-    /// Performs an operation of a button; an error is shown.
-    func perform(
-        _ operation: @escaping @Sendable () async throws(SluiceError) -> Void
-    ) -> Task<Void, Never> {
-        Task {
-            do { try await operation() } catch { self.error = error }
-        }
-    }
-}

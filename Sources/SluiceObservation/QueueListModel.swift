@@ -23,6 +23,7 @@ public final class QueueListModel: OperatingModel {
     /// After an error of reading the model reads again, a second later, and clears the error.
     public var error: SluiceError?
     private let broker: any ActionBroker
+    @ObservationIgnored var latest: Task<Void, Never>?
     @ObservationIgnored private var following: Following?
 
     /// Makes a model that follows the queues of a pattern.
