@@ -107,6 +107,17 @@ struct ChatView: View {
 }
 #endif
 
+@MainActor final class Badge {
+    private(set) var failures = 0
+    private var token: ObservationToken?
+
+    init(_ broker: Broker) {
+        token = broker.observeOnMain { [weak self] element in
+            if case .event(let event) = element, event.kind == .failed { self?.failures += 1 }
+        }
+    }
+}
+
 /// Returns when a condition holds; it is read again after each change of what it reads.
 @MainActor
 private func until(_ condition: () -> Bool) async throws {
@@ -136,7 +147,7 @@ private func until(_ condition: () -> Bool) async throws {
         }
         // A block without an ellipsis is compiled; the others leave parts to the reader.
         let whole = blocks.filter { !$0.contains("…") }
-        #expect(whole.count == 3)
+        #expect(whole.count == 4)
         for block in whole { #expect(code.contains(block), "\(block)") }
     }
 
