@@ -10,7 +10,7 @@ public import Sluice
 /// Button("Try again") { outbox.retry(state.id) }
 /// ```
 ///
-/// The model reads the states once and then what has changed, until it is released or the broker is closed.
+/// The model reads the states once and then their changes, until it is released or the broker is closed.
 /// It does not keep actions that have ended: the application's own data says that a message is sent.
 ///
 /// Calls are for buttons: they return at once and are performed in their order, each in a task that can be
@@ -95,7 +95,7 @@ public final class ActionListModel: OperatingModel {
                 ids[tag]?.remove(state.id)
                 if ids[tag]?.isEmpty == true { ids[tag] = nil }
             }
-            states.apply(update.states, gone: update.gone.map(\.id), isSnapshot: update.isSnapshot)
+            states.apply(update)
             for state in update.states {
                 if let tag = state.details?.tag { ids[tag, default: []].insert(state.id) }
             }

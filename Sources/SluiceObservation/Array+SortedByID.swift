@@ -1,22 +1,24 @@
+internal import Sluice
+
 /// Arrays that are sorted by the ids of their elements.
-extension Array where Element: Identifiable, Element.ID: Comparable {
+extension Array where Element: Identifiable & Hashable & Sendable, Element.ID: Comparable & Sendable {
     /// Finds an element by halves.
     subscript(id id: Element.ID) -> Element? {
         let index = index(of: id)
         return index < count && self[index].id == id ? self[index] : nil
     }
 
-    /// Replaces the elements, or only those that have changed.
-    mutating func apply(_ changed: [Element], gone: [Element.ID], isSnapshot: Bool) {
-        if isSnapshot {
-            self = changed.sorted { $0.id < $1.id }
+    /// Replaces all elements with a snapshot, or only those of a change.
+    mutating func apply(_ update: StateUpdate<Element>) {
+        if update.isSnapshot {
+            self = update.states.sorted { $0.id < $1.id }
             return
         }
-        for id in gone {
-            let index = index(of: id)
-            if index < count, self[index].id == id { remove(at: index) }
+        for element in update.gone {
+            let index = index(of: element.id)
+            if index < count, self[index].id == element.id { remove(at: index) }
         }
-        for element in changed {
+        for element in update.states {
             let index = index(of: element.id)
             let isThere = index < count && self[index].id == element.id
             replaceSubrange(index..<(isThere ? index + 1 : index), with: CollectionOfOne(element))

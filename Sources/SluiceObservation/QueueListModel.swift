@@ -9,8 +9,7 @@ public import Sluice
 /// List(queues.statuses) { Text($0.description) }
 /// ```
 ///
-/// The model reads the queues once and then those that have changed, until it is released or the broker is
-/// closed.
+/// The model reads the queues once and then their changes, until it is released or the broker is closed.
 @MainActor
 @Observable
 public final class QueueListModel: OperatingModel {
@@ -58,7 +57,7 @@ public final class QueueListModel: OperatingModel {
         case .failure(let error): self.error = error
         case .success(let update):
             if update.isSnapshot { (error, isLoaded) = (nil, true) }
-            statuses.apply(update.statuses, gone: update.gone, isSnapshot: update.isSnapshot)
+            statuses.apply(update)
         }
     }
 }
