@@ -4,7 +4,7 @@ internal import Sluice
 extension Array where Element: Identifiable & Hashable & Sendable, Element.ID: Comparable & Sendable {
     /// Finds an element by halves.
     subscript(id id: Element.ID) -> Element? {
-        let index = index(of: id)
+        let index = place(of: id)
         return index < count && self[index].id == id ? self[index] : nil
     }
 
@@ -15,18 +15,18 @@ extension Array where Element: Identifiable & Hashable & Sendable, Element.ID: C
             return
         }
         for element in update.gone {
-            let index = index(of: element.id)
+            let index = place(of: element.id)
             if index < count, self[index].id == element.id { remove(at: index) }
         }
         for element in update.states {
-            let index = index(of: element.id)
+            let index = place(of: element.id)
             let isThere = index < count && self[index].id == element.id
             replaceSubrange(index..<(isThere ? index + 1 : index), with: CollectionOfOne(element))
         }
     }
 
     /// - Returns: The index of the element, or the one that it would have.
-    private func index(of id: Element.ID) -> Int {
+    private func place(of id: Element.ID) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
