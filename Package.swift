@@ -75,6 +75,7 @@ let package = Package(
                 "SluiceJSON",
                 "SluiceSQLite",
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(

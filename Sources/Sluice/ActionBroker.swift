@@ -86,6 +86,13 @@ public protocol ActionBroker: AnyObject, Sendable {
     func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt]
     /// Returns the events from now on.
     func events(buffering: EventBuffering) -> QueueEvents
+    /// Returns the states of the actions of a selection, then those that have changed after each change.
+    func observe(actions selection: ActionSelection, after position: ActionPosition?) -> ActionUpdates
+    /// Returns the statuses of the queues of a pattern, then those that have changed after each change.
+    func observe(
+        statuses pattern: QueuePattern,
+        after position: StatusPosition?
+    ) -> QueueStatusListUpdates
     /// Cancels an action.
     @discardableResult func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation
     /// Cancels the actions that have a tag.
@@ -215,6 +222,18 @@ extension ActionBroker {
     @_disfavoredOverload
     public func actions(tag: String) async throws(SluiceError) -> [ActionState] {
         try await actions(tag: tag, limit: 100)
+    }
+
+    /// Returns the states of the actions of a selection, from a snapshot on.
+    @_disfavoredOverload
+    public func observe(actions selection: ActionSelection) -> ActionUpdates {
+        observe(actions: selection, after: nil)
+    }
+
+    /// Returns the statuses of the queues of a pattern, from a snapshot on.
+    @_disfavoredOverload
+    public func observe(statuses pattern: QueuePattern) -> QueueStatusListUpdates {
+        observe(statuses: pattern, after: nil)
     }
 
     /// Enqueues actions of several types, all or none, in their order.

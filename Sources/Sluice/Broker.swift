@@ -117,7 +117,10 @@ public final class Broker: Sendable {
         if report.awaitsSync { scheduler.schedule(.sync, within: Self.syncInterval) }
         // Last, so that an observer that asks for a status sees the scheduler's new state.
         if !report.events.isEmpty { log(report.events) }
-        guard report.isObserved else { return }
+        guard report.isObserved else {
+            if report.missesObservers { observers.poke(nil) }
+            return
+        }
         if !report.events.isEmpty { stalls.receive(report.events) }
         observers.publish(report.events, report.contents)
     }

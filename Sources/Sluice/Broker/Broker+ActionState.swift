@@ -9,7 +9,9 @@ extension Broker {
     public func action(_ id: ActionID) async throws(SluiceError) -> ActionState {
         // It may leave its queue, or return to it, between two reads.
         for isFirst in [true, false] {
-            if let state = try await states(of: .id(id), limit: 1).first { return state }
+            if let state = try await store.state(of: id, routes.admission.queues, reader) {
+                return try await explained([state])[0]
+            }
             guard let end = try await store.end(of: id) else { continue }
             // It may have become a dead letter, or have been put back, since it was read.
             if case .deadLettered = end, isFirst { continue }
@@ -25,18 +27,18 @@ extension Broker {
     ///
     /// - Throws: Errors of the file.
     public func actions(tag: String, limit: Int = 100) async throws(SluiceError) -> [ActionState] {
-        try await states(of: .tag(tag), limit: limit)
+        guard limit > 0 else { return [] }
+        return try await explained(
+            store.states(tag: tag, limit: limit, routes.admission.queues, reader)
+        )
     }
 
-    private func states(of choice: ActionChoice, limit: Int) async throws(SluiceError) -> [ActionState] {
-        guard limit > 0 else { return [] }
-        var states = try await store.states(of: choice, limit: limit, routes.admission.queues, reader)
+    /// Returns the states with the reasons for which the queues of waiting actions do not move.
+    private func explained(_ found: [ActionState]) async throws(SluiceError) -> [ActionState] {
+        var states = found
         var known: [QueueName: [Because]] = [:]
-        for index in states.indices {
-            guard case .waiting(let ahead, _) = states[index].phase, let queue = states[index].details?.queue
-            else {
-                continue
-            }
+        for index in states.indices where states[index].phase == .waiting {
+            guard let queue = states[index].details?.queue else { continue }
             let because: [Because]
             if let found = known[queue] {
                 because = found
@@ -44,7 +46,7 @@ extension Broker {
                 because = try await status(of: queue).because
             }
             known[queue] = because
-            states[index].phase = .waiting(ahead: ahead, because: because)
+            states[index].because = because
         }
         return states
     }

@@ -37,7 +37,7 @@ extension Broker {
         attempt(.lookForChanges, again: next) { [observers] store in
             try store.check.look()
             var isNew = try await wakeUps.poll()
-            if store.interest.contents != nil, try await store.hasNewCommits() { isNew = true }
+            if store.interest.asksForOthers, try await store.hasNewCommits() { isNew = true }
             if isNew { try await store.readForeignChanges() }
             observers.tellCommitOfOthers()
         }

@@ -11,6 +11,53 @@ extension Broker {
         return QueueEvents(observers, buffering)
     }
 
+    /// Returns the states of the actions of a selection, then those that have changed after each change.
+    ///
+    /// ```swift
+    /// for try await update in broker.observe(actions: .tag("message-7")) {
+    ///     for state in update.states { show(state) }
+    /// }
+    /// ```
+    ///
+    /// Living actions and dead letters are covered. The first element is a snapshot of all, and the next ones
+    /// have the differences from it, also by other processes and by SQL: see <doc:ObservingState>. The states
+    /// have no ``ActionState/ahead`` and ``ActionState/because``. A date that passes is no change.
+    ///
+    /// - Parameter position: The states that the consumer knows, by an earlier element: the first element has
+    ///   the differences from them, if there are any.
+    public func observe(
+        actions selection: ActionSelection,
+        after position: ActionPosition? = nil
+    ) -> ActionUpdates {
+        ActionUpdates { [self] () throws(SluiceError) -> any StateUpdateSource<ActionUpdate> in
+            let source = ActionSource(store: store, selection: try selection.form(), payloads: reader)
+            return observation(of: source, after: position?.known)
+        }
+    }
+
+    /// Returns the statuses of the queues with work that match a pattern, then those that have changed.
+    ///
+    /// It does for many queues what ``statusUpdates(of:)`` does for one, with snapshots and differences as
+    /// ``observe(actions:after:)`` gives them: see <doc:ObservingState>.
+    ///
+    /// - Parameter position: The statuses that the consumer knows, by an earlier element.
+    public func observe(
+        statuses pattern: QueuePattern,
+        after position: StatusPosition? = nil
+    ) -> QueueStatusListUpdates {
+        QueueStatusListUpdates { [self] () throws(SluiceError) -> any StateUpdateSource<QueueStatusUpdate> in
+            observation(of: StatusSource(self, try pattern.form()), after: position?.known)
+        }
+    }
+
+    func observation<Source: StateSource>(
+        of source: Source,
+        after known: Source.Known?
+    ) -> StateObservation<Source> {
+        defer { isObserved() }
+        return StateObservation(observers, source, known: known)
+    }
+
     /// Calls back for each event, or gap, from now on, on a dispatch queue, in order and one at a time.
     ///
     /// A concurrent queue is fine: callbacks do not overlap. Events wait in a buffer for slower callbacks.

@@ -13,18 +13,7 @@ extension Broker {
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
         let found = try await statuses(of: .exact(queue), in: nil, limit: 1)
-        return found.first
-            ?? QueueStatus(
-                queue: queue,
-                depth: 0,
-                because: [],
-                head: nil,
-                headKind: nil,
-                attempt: 0,
-                oldestAge: .zero,
-                lastError: nil,
-                queueID: nil
-            )
+        return found.first ?? .empty(queue)
     }
 
     /// Returns the status of queues with work, by name; finding few in some states among many reads them all.
@@ -41,10 +30,16 @@ extension Broker {
     /// A slow consumer gets the latest status and misses those in between. The sequence ends when the broker
     /// is closed or the task is cancelled, and throws errors of the file. While this broker does not run,
     /// changes by others arrive within ``FileOptions/foreignChangeInterval``.
-    public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates { QueueStatusUpdates(self, queue) }
+    public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
+        QueueStatusUpdates { [self] () throws(SluiceError) -> any StateUpdateSource<QueueStatus> in
+            try queue.validate()
+            return SingleStatus(queue, observation(of: StatusSource(self, .exact(queue)), after: nil))
+        }
+    }
 
     func statuses(
         of form: QueuePattern.Form,
+        among dirty: DirtyStates? = nil,
         in states: Set<QueueStatus.State>?,
         after name: QueueName? = nil,
         limit: Int
@@ -54,7 +49,7 @@ extension Broker {
         let isRunHere = isRunning
         let now = options.clock.now
         let pageSize = states == nil ? limit : Self.queuePage
-        try await store.queueFacts(form, after: name, page: pageSize) { [self] file, page in
+        try await store.queueFacts(form, among: dirty, after: name, page: pageSize) { [self] file, page in
             let lock = isRunHere ? store.lockInTheWay(walPath: file.walPath) : nil
             return found.withLock { found in
                 for facts in page where found.count < limit {

@@ -7,8 +7,8 @@ final class Observers: Sendable {
         var receive: @Sendable ([QueueEvent]) -> Void = { _ in }
         /// Receives events with the actions that they are about, for transactions that have collected them.
         var receiveContents: @Sendable ([QueueEvent], ObservedContents) -> Void = { _, _ in }
-        /// Called after commits of others, which events do not describe in full.
-        var othersCommitted: @Sendable () -> Void = {}
+        /// Called after commits of others, which events do not describe in full; `nil` if none asks for it.
+        var othersCommitted: (@Sendable () -> Void)?
         /// Called after a change of one queue or of all that has no event.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
         let end: @Sendable () -> Void
@@ -38,6 +38,7 @@ final class Observers: Sendable {
             subscriber.end()
             return {}
         }
+        if subscriber.othersCommitted != nil { interest.beginCommitsOfOthers() }
         interest.begin()
         return { [weak self] in self?.remove(number) }
     }
@@ -55,7 +56,7 @@ final class Observers: Sendable {
     /// Notifies observers with contents of commits of others, if there were any since the last call.
     func tellCommitOfOthers() {
         guard interest.takeCommitOfOthers() else { return }
-        for subscriber in subscribers { subscriber.othersCommitted() }
+        for subscriber in subscribers { subscriber.othersCommitted?() }
     }
 
     /// Notifies observers that the status of a queue, or of all, may differ, though the file has not changed.
@@ -71,12 +72,19 @@ final class Observers: Sendable {
             return Array(state.subscribers.values)
         }
         for subscriber in subscribers {
-            interest.end()
+            ended(subscriber)
             subscriber.end()
         }
     }
 
     private func remove(_ number: Int) {
-        if state.withLock({ $0.subscribers.removeValue(forKey: number) }) != nil { interest.end() }
+        if let subscriber = state.withLock({ $0.subscribers.removeValue(forKey: number) }) {
+            ended(subscriber)
+        }
+    }
+
+    private func ended(_ subscriber: Subscriber) {
+        interest.end()
+        if subscriber.othersCommitted != nil { interest.endCommitsOfOthers() }
     }
 }

@@ -18,11 +18,8 @@ public import struct Foundation.Date
 public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvertible {
     /// What an action does or waits for.
     public enum Phase: Sendable, Hashable {
-        /// It waits after `ahead` actions of its queue.
-        ///
-        /// `because` is why the queue does not move, as in ``QueueStatus/because``: mostly what its head
-        /// waits for.
-        case waiting(ahead: Int, because: [Because])
+        /// It waits for its turn: see ``ActionState/ahead`` and ``ActionState/because``.
+        case waiting
         /// It is scheduled for a date, and does not hold up its queue until then.
         case scheduled(for: Date)
         /// Its handler runs.
@@ -46,7 +43,17 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
     public let id: ActionID
     /// What it does or waits for.
     public internal(set) var phase: Phase
-    /// What is known of an action that is in the file; `nil` if it has ended.
+    /// How many actions of its queue a waiting action waits after; `nil` in other phases.
+    ///
+    /// ``Broker/action(_:)`` and ``Broker/actions(tag:limit:)`` count them; observations do not.
+    public internal(set) var ahead: Int?
+    /// Why the queue of a waiting action does not move, as in ``QueueStatus/because``.
+    ///
+    /// Mostly its head waits for something. It is empty in other phases, and in observations.
+    public internal(set) var because: [Because] = []
+    /// The values of an action that is in the file; `nil` if it has ended.
+    ///
+    /// An observation keeps the last ones of an action that has ended.
     public let details: Details?
     /// The error of the last failed attempt, or of the dead letter.
     public var lastError: String? { details?.lastError }
@@ -78,7 +85,7 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
 
     /// Returns the payload as a type, upgraded and opened as for a handler.
     ///
-    /// - Returns: `nil` for an action that has ended.
+    /// - Returns: `nil` if there are no ``details``.
     /// - Throws: ``SluiceError/Code/undecodable``, also if the action is of another kind.
     public func payload<A: Action>(as type: A.Type) throws(SluiceError) -> A? {
         guard let details else { return nil }

@@ -5,7 +5,7 @@ public import struct Foundation.Date
 #endif
 
 /// A queue and why it does not move, at one moment, from the file and the broker's memory.
-public struct QueueStatus: Sendable, Hashable, CustomStringConvertible {
+public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvertible {
     /// A word for the queue's state, as in the column `state` of `sluice_queues`.
     public enum State: String, Sendable, Hashable, CaseIterable {
         /// Its head runs.
@@ -51,6 +51,24 @@ public struct QueueStatus: Sendable, Hashable, CustomStringConvertible {
     /// The head's last error, or the one that parked the queue.
     public let lastError: String?
     let queueID: QueueID?
+
+    /// The status of a queue without actions.
+    static func empty(_ queue: QueueName) -> QueueStatus {
+        QueueStatus(
+            queue: queue,
+            depth: 0,
+            because: [],
+            head: nil,
+            headKind: nil,
+            attempt: 0,
+            oldestAge: .zero,
+            lastError: nil,
+            queueID: nil
+        )
+    }
+
+    /// The queue's name.
+    public var id: QueueName { queue }
     /// A word for its state.
     public var state: State { because.first?.state ?? .empty }
 

@@ -1,7 +1,10 @@
 extension Store {
     /// Calls `body` with each page of queues with work, by name, in one snapshot, while it returns `true`.
+    ///
+    /// - Parameter dirty: The queues to read; `nil` is all.
     func queueFacts(
         _ form: QueuePattern.Form,
+        among dirty: DirtyStates? = nil,
         after name: QueueName? = nil,
         page limit: Int,
         body: @escaping @Sendable (StatusFacts, [QueueFacts]) -> Bool
@@ -12,11 +15,24 @@ extension Store {
             let living = try RunnerRow.living(file, own: nonce, seenFrom: identity, at: now)
             let live = RunnerRow.epochs(living)
             let facts = try StatusFacts(file, living, seenFrom: identity, now: now)
-            let (start, last) = form.bounds
+            var (start, last) = form.bounds
+            var numbers: String?
+            if let dirty {
+                guard let asked = try dirty.queues(in: form, file) else { return }
+                (numbers, start, last) = (asked.numbers, asked.first, asked.last)
+            }
             let first = name.map { max(start, $0.rawValue + "\u{0}") } ?? start
             var end: QueueID?
             while true {
-                let page = try QueueFacts.read(file, from: first, to: last, after: end, live, limit: limit)
+                let page = try QueueFacts.read(
+                    file,
+                    among: numbers,
+                    from: first,
+                    to: last,
+                    after: end,
+                    live,
+                    limit: limit
+                )
                 guard body(facts, page), page.count == limit else { return }
                 // With a single name there is nothing after it.
                 if case .exact = form { return }

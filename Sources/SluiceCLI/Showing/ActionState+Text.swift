@@ -33,19 +33,12 @@ extension ActionState {
         }
     }
 
-    private var wait: (ahead: Int, because: [Because])? {
-        if case .waiting(let ahead, let because) = phase { (ahead, because) } else { nil }
-    }
-
     /// The facts in lines, without those that are not known.
     var facts: [(String, String)] {
         var facts = [("id", id.description), ("state", state)]
         if let time { facts.append(("at", Times.text(time))) }
-        if let wait {
-            facts.append(("ahead", String(wait.ahead)))
-            facts += wait.because.enumerated()
-                .map { ($0 == 0 ? "because" : "and because", $1.description) }
-        }
+        if let ahead { facts.append(("ahead", String(ahead))) }
+        facts += because.enumerated().map { ($0 == 0 ? "because" : "and because", $1.description) }
         guard let details else { return facts }
         return facts + [
             ("queue", details.queue.rawValue), ("kind", details.kind), ("tag", details.tag ?? ""),
@@ -58,8 +51,8 @@ extension ActionState {
         [
             ("id", id.description), ("state", JSONText.string(state)),
             ("at", JSONText.string(time.map { Times.text($0) })),
-            ("ahead", wait.map { String($0.ahead) } ?? "null"),
-            ("because", JSONText.array((wait?.because ?? []).map { JSONText.string($0.description) })),
+            ("ahead", ahead.map { String($0) } ?? "null"),
+            ("because", JSONText.array(because.map { JSONText.string($0.description) })),
             ("queue", JSONText.string(details?.queue.rawValue)), ("kind", JSONText.string(details?.kind)),
             ("tag", JSONText.string(details?.tag)),
             ("attempts", details.map { String($0.attempts) } ?? "null"),

@@ -28,8 +28,10 @@ struct QueueFacts: Sendable {
     let gates: [GateName]
     let expiresAt: Timestamp?
 
+    /// - Parameter numbers: The numbers of the queues to read, as a JSON array; `nil` is all.
     static func read(
         _ connection: Connection,
+        among numbers: String?,
         from first: String,
         to last: String?,
         after end: QueueID?,
@@ -57,11 +59,13 @@ struct QueueFacts: Sendable {
                       -- Not by the name as read: in a damaged file, what is no text reads differently.
                       coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1),
                       coalesce(?5, -9e999))
-              AND (?2 IS NULL OR q.name < ?2) AND (c.claim IS NOT NULL OR d.depth > 0)
+              -- An empty blob sorts after every name.
+              AND q.name < coalesce(?2, x'') AND (c.claim IS NOT NULL OR d.depth > 0)
+              AND (?6 IS NULL OR q.queue_id IN (SELECT value FROM json_each(?6)))
             ORDER BY q.name, q.queue_id LIMIT ?4
             """
         ).bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
-            .all(QueueFacts.init)
+            .bind(6, numbers).all(QueueFacts.init)
     }
 
     private init(_ row: Row) {

@@ -44,6 +44,8 @@ final class DeadLetters: TransactionSubject {
         order.added(newAction, key: key, to: queue, isPlaced: true)
         core.touchNew(queue)
         try core.events.record(.requeued, newAction, in: queue)
+        // The dead letter of the old number is gone.
+        try core.events.record(.changed, queue: queue)
         return newAction
     }
 
@@ -135,17 +137,27 @@ final class DeadLetters: TransactionSubject {
         ).bind(1, last.diedAt.microseconds).bind(2, last.id.rawValue).bind(3, before?.microseconds)
             .bind(4, first).bind(5, end).bind(6, filter.cause?.rawValue).bind(7, Self.batchSize)
             .all { ActionID(rawValue: $0.int64(0)) }
-        for action in found { try purge(action) }
+        var queues: Set<QueueID> = []
+        for action in found { if let queue = try delete(action) { queues.insert(queue) } }
+        for queue in queues { try core.events.record(.changed, queue: queue) }
         return found.count
     }
 
     @discardableResult
     func purge(_ action: ActionID) throws(SQLiteError) -> Bool {
-        let delete = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1")
-        guard try delete.bind(1, action.rawValue).run() > 0 else { return false }
+        guard let queue = try delete(action) else { return false }
+        try core.events.record(.changed, queue: queue)
+        return true
+    }
+
+    /// Deletes a dead letter with its history, and returns its queue; `nil` if there is none.
+    private func delete(_ action: ActionID) throws(SQLiteError) -> QueueID? {
+        let queue = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1 RETURNING queue_id")
+            .bind(1, action.rawValue).all { QueueID(rawValue: $0.int64(0)) }.first
+        guard let queue else { return nil }
         try groups.forgetTraces(of: action)
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
-        return true
+        return queue
     }
 }

@@ -13,6 +13,8 @@ package struct CommitReport: Sendable {
     package let events: [QueueEvent]
     /// Whether the store is observed; if not, the events are for the logger only.
     package let isObserved: Bool
+    /// Whether an observer has come since the transaction began, so that it has no events of it.
+    let missesObservers: Bool
     let contents: ObservedContents?
     /// The earliest time at which an action deferred by this commit is due.
     package let dueAt: Timestamp?
@@ -21,6 +23,6 @@ package struct CommitReport: Sendable {
 
     var isEmpty: Bool {
         queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
-            && events.isEmpty && runnerChanges.isEmpty && dueAt == nil
+            && events.isEmpty && runnerChanges.isEmpty && dueAt == nil && !missesObservers
     }
 }

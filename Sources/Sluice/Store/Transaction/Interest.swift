@@ -6,6 +6,8 @@ package final class Interest: Sendable {
     private let count = Atomic(0)
     /// Queues whose observers ask for the actions themselves, with the number of those observers.
     private let queues = Mutex<[QueueName: Int]>([:])
+    /// Observers who are notified of commits of other connections.
+    private let observersOfOthers = Atomic(0)
     /// Whether other connections have committed since those observers were last notified of it.
     private let haveOthersCommitted = Atomic(false)
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
@@ -22,10 +24,16 @@ package final class Interest: Sendable {
     func begin(contentsOf queue: QueueName) {
         queues.withLock { queues in
             queues[queue, default: 0] += 1
-            // Earlier commits of other connections do not count.
-            if queues.count == 1 { _ = takeCommitOfOthers() }
+            // Earlier commits of other connections do not count, unless somebody waits to hear of them.
+            if queues.count == 1 && !asksForOthers { _ = takeCommitOfOthers() }
         }
     }
+
+    /// Adds an observer who is notified of commits of other connections.
+    func beginCommitsOfOthers() { observersOfOthers.add(1, ordering: .acquiringAndReleasing) }
+    func endCommitsOfOthers() { observersOfOthers.subtract(1, ordering: .acquiringAndReleasing) }
+    /// Whether the file is polled for commits of others that no event describes.
+    var asksForOthers: Bool { observersOfOthers.load(ordering: .acquiring) > 0 }
 
     func noteCommitOfOthers() { haveOthersCommitted.store(true, ordering: .releasing) }
 

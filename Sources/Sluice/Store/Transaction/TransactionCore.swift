@@ -168,6 +168,7 @@ final class TransactionCore {
             changesHolds: controlChanges.contains(.holds),
             events: events.takeEvents(),
             isObserved: events.isOn,
+            missesObservers: !events.isOn && events.interest.isAny,
             contents: events.takeContents(),
             dueAt: dueAt,
             awaitsSync: !isSynced && changes != changesBefore

@@ -1,0 +1,151 @@
+internal import HashTreeCollections
+internal import Synchronization
+
+/// One observation: collects what may have changed, and reads it when its consumer asks for more.
+///
+/// It subscribes first and reads then, so that no change is missed. What it reads again without a difference
+/// is not given.
+final class StateObservation<Source: StateSource>: StateUpdateSource {
+    private let source: Source
+    private let watch: StateWatch<Source>
+    private let token: ObservationToken
+
+    /// - Parameter known: The states that the consumer knows; `nil`: it gets a snapshot first.
+    init(_ observers: Observers, _ source: Source, known: Source.Known?) {
+        let watch = StateWatch(source, known)
+        (self.source, self.watch) = (source, watch)
+        let subscriber = Observers.Subscriber(
+            receive: { watch.receive($0) },
+            othersCommitted: { watch.receive(nil) },
+            poke: { watch.receive($0) },
+            end: { watch.end() }
+        )
+        token = ObservationToken(observers, subscriber) { watch.end() }
+    }
+
+    func next() async throws(SluiceError) -> StateUpdate<Source.State>? {
+        while let due = await due() {
+            do throws(SluiceError) {
+                if let update = try await read(due.dirty, due.known) { return update }
+            } catch {
+                watch.failed()
+                if error.code == .closed { return nil }
+                throw error
+            }
+        }
+        return nil
+    }
+
+    /// Waits until something may have changed; `nil` is the end.
+    private func due() async -> (dirty: DirtyStates, known: Source.Known)? {
+        await withTaskCancellationHandler {
+            await watch.due()
+        } onCancel: {
+            token.cancel()
+        }
+    }
+
+    private func read(
+        _ dirty: DirtyStates,
+        _ before: Source.Known
+    ) async throws(SluiceError) -> StateUpdate<Source.State>? {
+        var known = dirty.startsOver ? [:] : before
+        let (matching, gone) = try await source.read(dirty, known)
+        let states = matching.filter { state in
+            guard let old = known[state.id] else { return true }
+            return !source.isSame(state, old)
+        }
+        for state in states { known[state.id] = state }
+        for state in gone { known[state.id] = nil }
+        watch.knows(known)
+        guard dirty.startsOver || !states.isEmpty || !gone.isEmpty else { return nil }
+        return StateUpdate(
+            isSnapshot: dirty.startsOver,
+            states: states,
+            gone: gone,
+            position: StateUpdate.Position(known: known)
+        )
+    }
+}
+
+/// What may have changed, or the task that waits for a change.
+private final class StateWatch<Source: StateSource>: Sendable {
+    private struct Watched {
+        var dirty: DirtyStates
+        var known: Source.Known
+        var isReading = false
+        var hasEnded = false
+        var waiter: CheckedContinuation<Void, Never>?
+        var isDue: Bool { hasEnded || !dirty.isEmpty }
+    }
+
+    private let watched: Mutex<Watched>
+    private let source: Source
+
+    init(_ source: Source, _ known: Source.Known?) {
+        self.source = source
+        var dirty = DirtyStates.snapshot
+        if known != nil {
+            dirty = DirtyStates()
+            dirty.addAll()
+        }
+        watched = Mutex(Watched(dirty: dirty, known: known ?? [:]))
+    }
+
+    func receive(_ events: [QueueEvent]) {
+        update { watched in
+            for event in events {
+                source.note(event, watched.known, isReading: watched.isReading, in: &watched.dirty)
+            }
+        }
+    }
+
+    /// - Parameter queue: The queue that may have changed in memory; `nil`: everything may have changed.
+    func receive(_ queue: QueueID?) {
+        update { watched in
+            guard let queue else { return watched.dirty.addAll() }
+            source.note(queue, watched.known, isReading: watched.isReading, in: &watched.dirty)
+        }
+    }
+
+    func end() { update { $0.hasEnded = true } }
+
+    func due() async -> (dirty: DirtyStates, known: Source.Known)? {
+        await withCheckedContinuation { continuation in
+            let isDue = watched.withLock { watched -> Bool in
+                if watched.isDue { return true }
+                precondition(watched.waiter == nil, "two tasks wait for one observation; iterate twice")
+                watched.waiter = continuation
+                return false
+            }
+            if isDue { continuation.resume() }
+        }
+        return watched.withLock { watched -> (dirty: DirtyStates, known: Source.Known)? in
+            if watched.hasEnded { return nil }
+            defer { (watched.dirty, watched.isReading) = (DirtyStates(), true) }
+            return (watched.dirty, watched.known)
+        }
+    }
+
+    func knows(_ known: Source.Known) {
+        watched.withLock { ($0.known, $0.isReading) = (known, false) }
+    }
+
+    /// Has everything read again, as a read has failed.
+    func failed() {
+        watched.withLock { watched in
+            watched.isReading = false
+            watched.dirty.addAll()
+        }
+    }
+
+    private func update(_ change: (inout Watched) -> Void) {
+        let waiter = watched.withLock { watched -> CheckedContinuation<Void, Never>? in
+            change(&watched)
+            guard watched.isDue else { return nil }
+            defer { watched.waiter = nil }
+            return watched.waiter
+        }
+        waiter?.resume()
+    }
+}

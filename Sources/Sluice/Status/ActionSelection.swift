@@ -1,0 +1,36 @@
+/// Which actions and dead letters an observation covers: those with a tag, or in some queues.
+public struct ActionSelection: Sendable, Hashable {
+    private enum Value: Sendable, Hashable {
+        case tag(String)
+        case queue(QueueName)
+        case pattern(QueuePattern)
+    }
+
+    /// A selection whose names have been checked.
+    enum Form: Sendable {
+        case tag(String)
+        case queues(QueuePattern.Form)
+    }
+
+    private let value: Value
+
+    /// The actions with a tag, in any queue.
+    public static func tag(_ tag: String) -> ActionSelection { ActionSelection(value: .tag(tag)) }
+    /// The actions of a queue.
+    public static func queue(_ name: QueueName) -> ActionSelection { ActionSelection(value: .queue(name)) }
+
+    /// The actions of the queues that match a pattern; all actions if it is ``QueuePattern/all``.
+    public static func matching(_ pattern: QueuePattern) -> ActionSelection {
+        ActionSelection(value: .pattern(pattern))
+    }
+
+    func form() throws(SluiceError) -> Form {
+        switch value {
+        case .tag(let tag): return .tag(tag)
+        case .queue(let name):
+            try name.validate()
+            return .queues(.exact(name))
+        case .pattern(let pattern): return .queues(try pattern.form())
+        }
+    }
+}
