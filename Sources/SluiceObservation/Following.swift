@@ -17,7 +17,7 @@ final class Following: Sendable {
         show: @escaping @MainActor (Result<Updates.Element, SluiceError>) -> Bool
     ) where Updates.Failure == SluiceError, Updates.Element: Sendable {
         // Detached, so that the file is read and compared away from the main actor.
-        task = Task.detached { await Self.follow(clock, updates, show) }
+        task = Task.detached { await Following.follow(clock, updates, show) }
     }
 
     deinit { task.cancel() }

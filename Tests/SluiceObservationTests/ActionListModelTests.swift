@@ -5,6 +5,8 @@ import SluiceTestKit
 import Testing
 
 @Suite("Models of actions", .timeLimit(.minutes(1))) @MainActor struct ActionListModelTests {
+    private struct Reference { weak var model: ActionListModel? }
+
     /// A broker that refuses messages with the text "refused", and at first those with "later".
     private func broker() async throws -> TestBroker {
         try await TestBroker { broker in
@@ -131,8 +133,9 @@ import Testing
     func released() async throws {
         let test = try await broker()
         var list: ActionListModel? = try await loaded(test)
-        weak var remembered = list
+        let reference = Reference(model: list)
+        #expect(reference.model != nil)
         list = nil
-        #expect(remembered == nil)
+        #expect(reference.model == nil)
     }
 }

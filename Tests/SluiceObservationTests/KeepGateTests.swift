@@ -74,7 +74,8 @@ import Testing
             let error = await #expect(throws: SluiceError.self) {
                 try await broker.keepGate(GateName(name), every: interval) { true }
             }
-            #expect(error?.code == (name.isEmpty ? .invalidGate : .invalidOptions))
+            let expected: SluiceError.Code = name.isEmpty ? .invalidGate : .invalidOptions
+            #expect(error?.code == expected)
         }
         await broker.close()
         try await broker.keepGate("network", every: .seconds(30)) { true }
