@@ -44,6 +44,8 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .keys: try await keys(broker)
         case .because: try await because(broker)
         case .states: try await states(broker)
+        case .observedActions: try await observedActions(broker)
+        case .observedStatuses: try await observedStatuses(broker)
         case .idle: try await idle(broker)
         }
         await broker.close()
@@ -70,6 +72,8 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case expiry = "an expired action does not start"
     case keys = "actions with one key are enqueued once"
     case states = "G15: each action has a state, from its enqueue to its end"
+    case observedActions = "G15: who observes actions has a snapshot, then what has changed"
+    case observedStatuses = "G15: who observes statuses has a snapshot, then what has changed"
     case because = "G15: the status of a queue says why it does not move"
     case idle = "waiting until idle ends when nothing is left that could run"
 

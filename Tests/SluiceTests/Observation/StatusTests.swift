@@ -99,20 +99,6 @@ struct StatusTests {
         try await watcher.value
     }
 
-    @Test("What is told of a queue while its number is looked up for the first time is not missed")
-    func pokedMeanwhile() async throws {
-        let observers = Observers(Interest())
-        let watch = QueueWatch(observers, "notes")
-        let queue = QueueID(rawValue: 1)
-        // The first look.
-        #expect(await watch.changed())
-        observers.poke(queue)
-        watch.knows(queue)
-        #expect(await watch.changed())
-        observers.end()
-        #expect(await !watch.changed())
-    }
-
     @Test("What changes nothing that is shown of a queue is no update of it")
     func irrelevant() async throws {
         let site = try Site(.file)
