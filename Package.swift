@@ -17,6 +17,7 @@ let package = Package(
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
         .library(name: "SluiceBackground", targets: ["SluiceBackground"]),
+        .library(name: "SluiceObservation", targets: ["SluiceObservation"]),
         .library(name: "SluiceGRDB", targets: ["SluiceGRDB"]),
         .library(name: "SluiceCrypto", targets: ["SluiceCrypto"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
@@ -99,6 +100,8 @@ let package = Package(
             name: "SluiceBackground",
             dependencies: ["Sluice", .product(name: "Logging", package: "swift-log")]
         ),
+        // Models of actions and queues for views; gates that probes keep.
+        .target(name: "SluiceObservation", dependencies: ["Sluice"]),
         // Queues in the database of an application that uses GRDB; empty without the trait.
         .target(
             name: "SluiceGRDB",
@@ -152,6 +155,7 @@ let package = Package(
             dependencies: [
                 "Sluice",
                 "SluiceGRDB",
+                "SluiceObservation",
                 argumentParser,
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ],
@@ -204,6 +208,10 @@ let package = Package(
                 subprocess,
                 systemPackage,
             ]
+        ),
+        .testTarget(
+            name: "SluiceObservationTests",
+            dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]
         ),
         .testTarget(
             name: "SluiceGRDBTests",
@@ -289,7 +297,7 @@ let package = Package(
             ]
         ),
         // What users write, compiled as their modules are: without the features below.
-        .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceTestKit"]),
+        .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]),
         // The rules of this repository, as tests.
         .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations"]),
     ],

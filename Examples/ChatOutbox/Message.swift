@@ -4,25 +4,23 @@ import GRDB
 import Sluice
 
 /// A message, as the application stores and shows it.
-struct Message: Codable, Identifiable, FetchableRecord, MutablePersistableRecord {
+struct Message: Codable, Identifiable, FetchableRecord, PersistableRecord {
     var id: Int64?
     var conversation: String
     var text: String
     var sentAt: Date?
-    /// Counts what must happen once.
-    ///
-    /// An application has no need of it; our tests look at it.
+    /// Counts what must happen once, for our tests.
     var timesSent = 0
 
-    enum Columns {
-        static let sentAt = Column(CodingKeys.sentAt)
-        static let timesSent = Column(CodingKeys.timesSent)
+    /// What is shown of the message, by the state of its action.
+    func word(_ state: ActionState?) -> String {
+        switch state?.phase {
+        case .waiting, .scheduled, .running: "sending"
+        case .retrying(let date): "again at \(date.formatted(.iso8601))"
+        case .parked, .dead: "not sent: \(state?.lastError ?? "")"
+        case .ended, nil: sentAt == nil ? "not to be sent" : "sent"
+        }
     }
-
-    /// A conversation has a queue of its own: its messages leave one by one, in their order.
-    var queue: QueueName { "conversation/\(conversation)" }
-
-    mutating func didInsert(_ inserted: InsertionSuccess) { id = inserted.rowID }
 }
 
 /// What is to be done for a message: the row has the rest.
@@ -30,6 +28,7 @@ struct SendMessage: Action {
     static let kind = "send-message"
     var message: Int64
     var conversation: String
+    /// A conversation has a queue of its own: its messages leave one by one, in their order.
     var queue: QueueName { "conversation/\(conversation)" }
 }
 #endif

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Sluice
 import SluiceGRDB
+import SluiceObservation
 
 /// The application's database, and the broker that works in it.
 struct Outbox: Sendable {
@@ -13,33 +14,24 @@ struct Outbox: Sendable {
         var configuration = Configuration()
         configuration.prepareForSluice()
         pool = try DatabasePool(path: path, configuration: configuration)
-        try Self.migrator.migrate(pool)
+        var migrator = DatabaseMigrator()
+        migrator.registerSluiceMigrations()
+        migrator.registerMigration("messages") { try $0.execute(sql: Self.schema) }
+        try migrator.migrate(pool)
         broker = try await Broker(sharing: pool)
     }
 
-    private static var migrator: DatabaseMigrator {
-        var migrator = DatabaseMigrator()
-        migrator.registerSluiceMigrations()
-        migrator.registerMigration("messages") { db in
-            try db.create(table: "message") { table in
-                table.autoIncrementedPrimaryKey("id")
-                table.column("conversation", .text).notNull()
-                table.column("text", .text).notNull()
-                table.column("sentAt", .datetime)
-                table.column("timesSent", .integer).notNull()
-            }
-            // What was to be done for a message goes with it.
-            try db.execute(
-                sql: """
-                    CREATE TRIGGER messageDeleted AFTER DELETE ON message BEGIN
-                        DELETE FROM sluice_actions WHERE tag = 'message-' || OLD.id;
-                        DELETE FROM sluice_dead WHERE tag = 'message-' || OLD.id;
-                    END
-                    """
-            )
-        }
-        return migrator
-    }
+    /// With a message goes what was to be done for it.
+    private static let schema = """
+        CREATE TABLE message (
+            id INTEGER PRIMARY KEY AUTOINCREMENT, conversation TEXT NOT NULL, text TEXT NOT NULL,
+            sentAt DATETIME, timesSent INTEGER NOT NULL
+        );
+        CREATE TRIGGER messageDeleted AFTER DELETE ON message BEGIN
+            DELETE FROM sluice_actions WHERE tag = 'message-' || OLD.id;
+            DELETE FROM sluice_dead WHERE tag = 'message-' || OLD.id;
+        END
+        """
 }
 
 extension Outbox {
@@ -48,50 +40,57 @@ extension Outbox {
         try await pool.write { [broker] db in
             var message = Message(conversation: conversation, text: text)
             try message.insert(db)
+            message.id = db.lastInsertedRowID
             let send = SendMessage(message: db.lastInsertedRowID, conversation: conversation)
-            // By its tag the action goes with the message: see `retract`.
+            // By its tag the action goes with the message: see the trigger.
             try broker.enqueue(send, EnqueueOptions(tag: "message-\(send.message)"), in: db)
             return message
         }
     }
 
-    /// Deletes a message; what was to be done for it goes along.
-    func retract(_ id: Int64) async throws -> Bool {
-        try await pool.write { db in try Message.deleteOne(db, id: id) }
-    }
-
     /// Sends what waits, and returns when nothing is left.
     func run(to server: PretendedServer, told: @escaping @Sendable (Message) -> Void) async throws {
-        let retries = RouteOptions(retry: .exponential(first: .milliseconds(20), limit: .seconds(1)))
-        try broker.route("conversation/*", SendMessage.self, retries) { [pool] send, attempt in
+        let retries = ExponentialRetry(first: .milliseconds(20), limit: .seconds(1))
+        let options = RouteOptions(retry: retries, gates: ["network", "server"])
+        try broker.route("conversation/*", SendMessage.self, options) { [pool] send, attempt in
             guard let message = try await pool.read({ try Message.fetchOne($0, id: send.message) }) else {
                 return .fail("there is no such message")
             }
             // The key is the same at each attempt: the server recognises what it has already.
-            try await server.receive(message.text, key: attempt.idempotencyKey)
+            if let header = try await server.receive(message.text, key: attempt.idempotencyKey) {
+                // Nobody's fault: no attempt is spent, and all conversations wait.
+                return .release(after: RetryAfter.parse(header) ?? .seconds(5), closing: "server")
+            }
             // The mark and the end of the action are one commit.
             let outcome = try await attempt.success(in: pool) { db in
-                try Message.filter(id: send.message).updateAll(db) {
-                    [$0.sentAt.set(to: Date()), $0.timesSent.set(to: $0.timesSent + 1)]
-                }
+                let mark = "UPDATE message SET sentAt = ?, timesSent = timesSent + 1 WHERE id = ?"
+                try db.execute(sql: mark, arguments: [Date(), send.message])
             }
             told(message)
             return outcome
         }
+        for gate: GateName in ["network", "server"] { try await broker.openGate(gate) }
         async let running: Void = broker.run()
+        // Until the end of this call.
+        async let _: Void = broker.keepGate("network", every: .seconds(5)) { await server.isReachable }
         await broker.waitUntilIdle()
         await broker.stop()
         try await running
     }
 
-    /// All messages, each with what it waits for.
-    func list() async throws -> [(message: Message, state: String)] {
-        try await pool.read { db in
-            let queues = try Dictionary(uniqueKeysWithValues: QueueRecord.fetchAll(db).map { ($0.queue, $0) })
-            return try Message.orderByPrimaryKey().fetchAll(db).map { message in
-                let because = queues[message.queue]?.because ?? "not to be sent"
-                return (message, message.sentAt == nil ? because : "sent")
+    /// Shows all messages, each with its state, and then each change, if it follows.
+    func list(follow: Bool, show: (String, Message) -> Void) async throws {
+        for try await update in broker.observe(actions: .matching("conversation/*")) {
+            var states: [Int64?: ActionState] = [:]
+            for state in update.states + update.gone {
+                if let send = try state.payload(as: SendMessage.self) { states[send.message] = state }
             }
+            let (isAll, ids) = (update.isSnapshot, Array(states.keys))
+            let messages = try await pool.read { db in
+                try (isAll ? Message.all() : Message.filter(ids: ids)).orderByPrimaryKey().fetchAll(db)
+            }
+            for message in messages { show(message.word(states[message.id]), message) }
+            if !follow { return }
         }
     }
 }

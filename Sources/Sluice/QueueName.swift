@@ -32,3 +32,10 @@ public struct QueueName: CheckedName {
         }
     }
 }
+
+extension QueueName: Comparable {
+    /// Whether the bytes of the left name come first, as in SQL.
+    public static func < (left: QueueName, right: QueueName) -> Bool {
+        left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
+    }
+}

@@ -22,7 +22,7 @@ struct ChatOutboxTests {
             #expect(stored.allSatisfy { $0.contains(" \(name) [stored] \(name) says ") })
         }
         let waiting = try await Self.run(["list", "--file", file.path])
-        #expect(waiting.allSatisfy { $0.contains("[broker stopped]") })
+        #expect(waiting.allSatisfy { $0.contains("[sending]") })
 
         try await Self.runAndKill(file, afterLines: 10)
         let rest = try await Self.run(["run", "--file", file.path])
@@ -56,11 +56,36 @@ struct ChatOutboxTests {
         _ = try await Self.run(["retract", "--file", file.path, "2"])
         #expect(
             try await Self.run(["list", "--file", file.path]) == [
-                "1 Ana [broker stopped] one", "3 Ana [broker stopped] three",
+                "1 Ana [sending] one", "3 Ana [sending] three",
             ]
         )
         let sent = try await Self.run(["run", "--file", file.path])
         #expect(sent == ["1 Ana [sent] one", "3 Ana [sent] three"])
+    }
+
+    @Test("The list follows what another process sends")
+    func follows() async throws {
+        let file = try TemporaryFile(name: "chat.sqlite")
+        _ = try await Self.run(["send", "--file", file.path, "Ana", "one", "two"])
+        let result = try await Subprocess.run(
+            Self.program,
+            arguments: ["list", "--follow", "--file", file.path],
+            input: .none,
+            output: .sequence,
+            error: .discarded
+        ) { execution in
+            var lines: [String] = []
+            for try await line in execution.standardOutput.strings() {
+                lines.append(line)
+                if lines.count == 2 { _ = try await Self.run(["run", "--file", file.path]) }
+                if line.contains("2 Ana [sent] two") { try execution.send(signal: .kill) }
+            }
+            return lines
+        }
+        let lines = result.closureResult
+        #expect(lines.first?.contains("1 Ana [sending] one") == true, "\(lines)")
+        #expect(lines.contains { $0.contains("1 Ana [sent] one") })
+        #expect(lines.contains { $0.contains("2 Ana [sent] two") })
     }
 
     @Test("What is not there cannot be retracted")

@@ -52,7 +52,8 @@ extension Repository {
     static let libraries = ["Sources/SluiceSQLite/"] + publicLibraries
     /// The libraries that others import by name.
     static let publicLibraries = [
-        "Sources/Sluice/", "Sources/SluiceCrypto/", "Sources/SluiceGRDB/", "Sources/SluiceTestKit/",
+        "Sources/Sluice/", "Sources/SluiceCrypto/", "Sources/SluiceGRDB/", "Sources/SluiceObservation/",
+        "Sources/SluiceTestKit/",
     ]
 
     /// Every Swift file of the package, read once for all tests.

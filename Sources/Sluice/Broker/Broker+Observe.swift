@@ -85,6 +85,25 @@ extension Broker {
         return ObservationToken(observers, callbacks)
     }
 
+    /// Calls back on the main actor, in order, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` on a queue.
+    ///
+    /// ```swift
+    /// token = broker.observeOnMain { [weak self] event in self?.receive(event) }   // in a @MainActor class
+    /// ```
+    ///
+    /// After ``ObservationToken/cancel()`` on the main actor, no callback begins or runs.
+    public func observeOnMain(
+        buffering: EventBuffering = .bounded(),
+        _ body: @escaping @MainActor (ObservedEvent) -> Void
+    ) -> ObservationToken {
+        defer { isObserved() }
+        let buffer = EventBuffer(buffering)
+        let callbacks = ObserverCallbacks(buffer, schedule: Self.scheduleOnMain) { event in
+            MainActor.assumeIsolated { body(event) }
+        }
+        return ObservationToken(observers, callbacks)
+    }
+
     /// Calls back on the committing thread when the file may have changed, whoever changed it.
     ///
     /// Commits of others are reported within ``FileOptions/foreignChangeInterval``, also while this broker
@@ -108,5 +127,10 @@ extension Broker {
 
     static func schedule(on target: any TaskExecutor) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
         { job in _ = Task(executorPreference: target) { job() } }
+    }
+
+    /// A task and not the main dispatch queue: in its job the main actor is current on every system.
+    static let scheduleOnMain: @Sendable (@escaping @Sendable () -> Void) -> Void = { job in
+        _ = Task { @MainActor in job() }
     }
 }

@@ -30,6 +30,16 @@ extension QueueHandle {
         _ body: @escaping @Sendable (QueueNotice<A>) -> Void
     ) -> ObservationToken { observe(limit: limit, schedule: Broker.schedule(on: executor), body) }
 
+    /// Calls back on the main actor, as ``observe(on:limit:_:)-(DispatchQueue,_,_)`` does on a dispatch queue.
+    public func observeOnMain(
+        limit: Int = 1_024,
+        _ body: @escaping @MainActor (QueueNotice<A>) -> Void
+    ) -> ObservationToken {
+        observe(limit: limit, schedule: Broker.scheduleOnMain) { notice in
+            MainActor.assumeIsolated { body(notice) }
+        }
+    }
+
     private func observe(
         limit: Int,
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,

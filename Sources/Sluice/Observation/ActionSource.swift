@@ -12,6 +12,11 @@ struct ActionSource: StateSource {
         // The phases of actions do not depend on gates and holds.
         guard let queue = event.queue else { return }
         switch selection {
+        case .action(let id):
+            // A change of a queue names no action.
+            if event.action == id || event.action == nil && event.kind == .changed {
+                dirty.add(id, event.end)
+            }
         case .queues(let form):
             guard form.matches(queue) || event.target.map(form.matches) == true else { return }
             if let action = event.action {

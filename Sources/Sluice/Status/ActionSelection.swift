@@ -1,6 +1,7 @@
-/// Which actions and dead letters an observation covers: those with a tag, or in some queues.
+/// Which actions and dead letters an observation covers: one, those with a tag, or those in some queues.
 public struct ActionSelection: Sendable, Hashable {
     private enum Value: Sendable, Hashable {
+        case action(ActionID)
         case tag(String)
         case queue(QueueName)
         case pattern(QueuePattern)
@@ -8,12 +9,15 @@ public struct ActionSelection: Sendable, Hashable {
 
     /// A selection whose names have been checked.
     enum Form: Sendable {
+        case action(ActionID)
         case tag(String)
         case queues(QueuePattern.Form)
     }
 
     private let value: Value
 
+    /// One action, in any queue.
+    public static func action(_ id: ActionID) -> ActionSelection { ActionSelection(value: .action(id)) }
     /// The actions with a tag, in any queue.
     public static func tag(_ tag: String) -> ActionSelection { ActionSelection(value: .tag(tag)) }
     /// The actions of a queue.
@@ -26,6 +30,7 @@ public struct ActionSelection: Sendable, Hashable {
 
     func form() throws(SluiceError) -> Form {
         switch value {
+        case .action(let id): return .action(id)
         case .tag(let tag): return .tag(tag)
         case .queue(let name):
             try name.validate()

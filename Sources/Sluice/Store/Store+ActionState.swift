@@ -38,6 +38,7 @@ extension Store {
             if dirty.isAll {
                 asked.formUnion(known.keys)
                 switch selection {
+                case .action(let id): asked.insert(id)
                 case .tag(let tag): asked.formUnion(try reader.actions(tag: tag))
                 case .queues(let form): asked.formUnion(try reader.actions(form))
                 }

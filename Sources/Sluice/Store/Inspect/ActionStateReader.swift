@@ -172,6 +172,7 @@ extension ActionSelection.Form {
     func matches(_ state: ActionState) -> Bool {
         guard let details = state.details else { return false }
         switch self {
+        case .action(let id): return state.id == id
         // By bytes, as SQLite compares.
         case .tag(let tag): return details.tag.map { $0.utf8.elementsEqual(tag.utf8) } ?? false
         case .queues(let form): return form.matches(details.queue)

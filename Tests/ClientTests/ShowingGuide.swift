@@ -1,0 +1,184 @@
+import Foundation
+import Observation
+import Sluice
+import SluiceObservation
+import SluiceTestKit
+import Testing
+
+// The code of <Sources/Sluice/Sluice.docc/ShowingQueues.md>, and a test that uses it.
+
+struct PostMessage: Action {
+    static let kind = "post-message"
+    var message: UUID
+    var conversation: String
+    var text: String
+
+    var queue: QueueName { "conversation/\(conversation)" }
+}
+
+struct ChatMessage: Identifiable, Sendable {
+    let id = UUID()
+    var text: String
+    var isSent = false
+
+    var tag: String { id.uuidString }
+}
+
+@MainActor
+@Observable
+final class Chat {
+    private(set) var messages: [ChatMessage] = []
+    let conversation: String
+    let outbox: ActionListModel
+    private let broker: Broker
+
+    init(_ conversation: String, _ broker: Broker) {
+        self.conversation = conversation
+        self.broker = broker
+        outbox = ActionListModel(broker, .queue("conversation/\(conversation)"))
+    }
+
+    func send(_ text: String) async throws {
+        let message = ChatMessage(text: text)
+        messages.append(message)
+        // By its tag a message finds its action.
+        try await broker.enqueue(action(for: message), EnqueueOptions(tag: message.tag))
+    }
+
+    func note(on message: ChatMessage) -> String {
+        guard let state = outbox[tag: message.tag], !message.isSent else {
+            return message.isSent ? "sent" : "sending"
+        }
+        switch state.phase {
+        case .waiting, .scheduled, .running, .ended: return "sending"
+        case .retrying(let date): return "trying again at \(date.formatted(date: .omitted, time: .standard))"
+        case .parked, .dead: return "not sent: \(state.lastError ?? "")"
+        }
+    }
+
+    func canRetry(_ message: ChatMessage) -> Bool {
+        switch outbox[tag: message.tag]?.phase {
+        case .parked, .dead, .retrying: true
+        default: false
+        }
+    }
+
+    func retry(_ message: ChatMessage) {
+        if let state = outbox[tag: message.tag] { outbox.retry(state.id) }
+    }
+
+    func edit(_ message: ChatMessage, to text: String) {
+        guard let index = messages.firstIndex(where: { $0.id == message.id }) else { return }
+        messages[index].text = text
+        if let state = outbox[tag: message.tag] { outbox.edit(state.id, to: action(for: messages[index])) }
+    }
+
+    func cancel(_ message: ChatMessage) {
+        messages.removeAll { $0.id == message.id }
+        if let state = outbox[tag: message.tag] { outbox.cancel(state.id) }
+    }
+
+    func markSent(_ id: UUID) {
+        if let index = messages.firstIndex(where: { $0.id == id }) { messages[index].isSent = true }
+    }
+
+    private func action(for message: ChatMessage) -> PostMessage {
+        PostMessage(message: message.id, conversation: conversation, text: message.text)
+    }
+}
+
+#if canImport(SwiftUI)
+import SwiftUI
+
+struct ChatView: View {
+    let chat: Chat
+
+    var body: some View {
+        List(chat.messages) { message in
+            VStack(alignment: .leading) {
+                Text(message.text)
+                Text(chat.note(on: message)).font(.caption)
+                if chat.canRetry(message) { Button("Try again") { chat.retry(message) } }
+            }
+            .swipeActions { Button("Delete", role: .destructive) { chat.cancel(message) } }
+        }
+        .overlay { if let error = chat.outbox.error { Text(error.localizedDescription) } }
+    }
+}
+#endif
+
+@MainActor final class Badge {
+    private(set) var failures = 0
+    private var token: ObservationToken?
+
+    init(_ broker: Broker) {
+        token = broker.observeOnMain { [weak self] element in
+            if case .event(let event) = element, event.kind == .failed { self?.failures += 1 }
+        }
+    }
+}
+
+/// Returns when a condition holds; it is read again after each change of what it reads.
+@MainActor
+private func until(_ condition: () -> Bool) async throws {
+    while true {
+        let changed = EventLog<Void>()
+        let holds = withObservationTracking {
+            condition()
+        } onChange: {
+            changed.append(())
+        }
+        if holds { return }
+        _ = try await changed.wait(forCount: 1)
+    }
+}
+
+@Suite("Guide: showing actions", .timeLimit(.minutes(1))) @MainActor struct ShowingGuideTests {
+    @Test("The code of the guide is the one that is compiled here") func isCompiled() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        func text(_ path: String) throws -> String {
+            try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        }
+        let guide = try text("Sources/Sluice/Sluice.docc/ShowingQueues.md")
+        let code = try text("Tests/ClientTests/ShowingGuide.swift")
+        let blocks = guide.components(separatedBy: "```swift\n").dropFirst().map {
+            $0.components(separatedBy: "```")[0]
+        }
+        // A block without an ellipsis is compiled; the others leave parts to the reader.
+        let whole = blocks.filter { !$0.contains("…") }
+        #expect(whole.count == 4)
+        for block in whole { #expect(code.contains(block), "\(block)") }
+    }
+
+    @Test("Messages are shown as sending, waiting, refused and sent, and can be edited, retried and deleted")
+    func shows() async throws {
+        let test = try await TestBroker()
+        let chat = Chat("42", test.broker)
+        let options = RouteOptions(retry: FixedRetry(every: .seconds(30)))
+        try test.broker.route("conversation/*", PostMessage.self, options) { [chat] post, attempt in
+            if post.text == "refused" { return .fail("too rude") }
+            if attempt.number == 1 { return .retry }
+            await chat.markSent(post.message)
+            return .success
+        }
+        try await chat.send("hello")
+        try await chat.send("refused")
+        try await chat.send("deleted")
+        let messages = chat.messages
+        #expect(messages.map { chat.note(on: $0) } == ["sending", "sending", "sending"])
+        try await test.drain()
+        try await until { chat.note(on: messages[0]).hasPrefix("trying again at ") }
+        try await test.drain(for: .seconds(30))
+        try await until { chat.note(on: messages[1]) == "not sent: too rude" && chat.canRetry(messages[1]) }
+        #expect(chat.note(on: chat.messages[0]) == "sent")
+        chat.cancel(messages[2])
+        try await until { chat.outbox[tag: messages[2].tag] == nil }
+        chat.edit(messages[1], to: "polite")
+        chat.retry(messages[1])
+        try await until { chat.note(on: messages[1]) == "sending" }
+        try await test.drain(for: .seconds(30))
+        try await until { chat.messages.map { chat.note(on: $0) } == ["sent", "sent"] }
+        #expect(chat.outbox.error == nil)
+    }
+}

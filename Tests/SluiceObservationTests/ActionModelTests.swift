@@ -1,0 +1,53 @@
+import Foundation
+import Sluice
+import SluiceObservation
+import SluiceTestKit
+import Testing
+
+@Suite("The model of one action", .timeLimit(.minutes(1))) @MainActor struct ActionModelTests {
+    private func broker() async throws -> TestBroker {
+        try await TestBroker { broker in
+            try broker.route("chat/*", Message.self) { message, _ in
+                message.text == "refused" ? .fail("refused") : .success
+            }
+        }
+    }
+
+    @Test("G15: an action by its number, until its end; another of its queue changes nothing")
+    func byNumber() async throws {
+        let test = try await broker()
+        let ids = try await test.broker.enqueue([Message("refused"), Message("b")])
+        let model = ActionModel(test.broker, ids[0], clock: test.clock)
+        try await until { model.state?.phase == .waiting }
+        try await test.drain()
+        try await until { model.state?.phase == .parked(.failed, since: test.clock.date) }
+        await model.edit(to: Message("polite")).value
+        await model.retry().value
+        try await test.drain()
+        try await until { model.state?.phase == .ended(.succeeded) }
+        #expect(model.state?.id == ids[0] && model.error == nil)
+    }
+
+    @Test("An action that has ended before is shown too")
+    func endedBefore() async throws {
+        let test = try await broker()
+        let id = try await test.broker.enqueue(Message("a")).id
+        try await test.drain()
+        let model = ActionModel(test.broker, id, clock: test.clock)
+        try await until { model.state?.phase == .ended(.succeeded) }
+    }
+
+    @Test("The newest action with a tag, from before its enqueue to its cancellation")
+    func byTag() async throws {
+        let test = try await broker()
+        let model = ActionModel(test.broker, tag: "m-1", clock: test.clock)
+        let options = EnqueueOptions(tag: "m-1")
+        let ids = try await test.broker.enqueue([Message("a"), Message("b")], options)
+        try await until { model.state?.id == ids[1] }
+        await model.cancel().value
+        try await until { model.state?.id == ids[0] }
+        await model.cancel().value
+        try await until { model.state?.phase == .ended(.removed) }
+        #expect(model.state?.id == ids[0])
+    }
+}

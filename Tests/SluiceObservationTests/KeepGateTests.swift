@@ -1,0 +1,83 @@
+import Sluice
+import SluiceObservation
+import SluiceTestKit
+import Synchronization
+import Testing
+
+@Suite("Gates that follow a probe", .timeLimit(.minutes(1))) struct KeepGateTests {
+    /// A broker on a clock of the test's, on which nothing else sleeps.
+    private static func broker(_ clock: ManualClock) async throws -> Broker {
+        var options = BrokerOptions()
+        options.clock = clock
+        return try await Broker(inMemory: options)
+    }
+
+    @Test("The gate opens and closes with the answers, at once and after each interval, and then stays")
+    func follows() async throws {
+        let clock = ManualClock()
+        let broker = try await Self.broker(clock)
+        let probes = EventLog<Duration>()
+        let isUp = Mutex(true)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await broker.keepGate("network", every: .seconds(30)) {
+                    probes.append(clock.uptime)
+                    return isUp.withLock { $0 }
+                }
+            }
+            try await clock.waitForSleeper(untilUptime: .seconds(30))
+            try await #expect(broker.gates().map(\.isOpen) == [true])
+            // Whoever else closes it: the next answer counts.
+            try await broker.closeGate("network")
+            clock.advance(by: .seconds(30))
+            try await clock.waitForSleeper(untilUptime: .seconds(60))
+            try await #expect(broker.gates().map(\.isOpen) == [true])
+            isUp.withLock { $0 = false }
+            clock.advance(by: .seconds(30))
+            try await clock.waitForSleeper(untilUptime: .seconds(90))
+            try await #expect(broker.gates().map(\.isOpen) == [false])
+            isUp.withLock { $0 = true }
+            clock.advance(by: .seconds(30))
+            try await clock.waitForSleeper(untilUptime: .seconds(120))
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+        #expect(probes.elements == [.zero, .seconds(30), .seconds(60), .seconds(90)])
+        try await #expect(broker.gates().map(\.isOpen) == [true])
+        await broker.close()
+    }
+
+    @Test("An answer that comes after the cancellation changes nothing")
+    func cancelled() async throws {
+        let broker = try await Self.broker(ManualClock())
+        let (asked, answer) = (EventLog<Void>(), EventLog<Void>())
+        let keeping = Task {
+            try await broker.keepGate("network", every: .seconds(30)) {
+                asked.append(())
+                _ = await Task.detached { try await answer.wait(forCount: 1) }.result
+                return true
+            }
+        }
+        _ = try await asked.wait(forCount: 1)
+        keeping.cancel()
+        answer.append(())
+        try await keeping.value
+        try await #expect(broker.gates().isEmpty)
+        await broker.close()
+    }
+
+    @Test("The end of the broker is a normal return; an interval of zero and an invalid name are refused")
+    func ends() async throws {
+        let clock = ManualClock()
+        let broker = try await Self.broker(clock)
+        for (name, interval) in [("network", Duration.zero), ("", .seconds(1))] {
+            let error = await #expect(throws: SluiceError.self) {
+                try await broker.keepGate(GateName(name), every: interval) { true }
+            }
+            let expected: SluiceError.Code = name.isEmpty ? .invalidGate : .invalidOptions
+            #expect(error?.code == expected)
+        }
+        await broker.close()
+        try await broker.keepGate("network", every: .seconds(30)) { true }
+    }
+}
