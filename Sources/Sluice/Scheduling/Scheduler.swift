@@ -255,7 +255,7 @@ final class Scheduler: AttemptSource {
             conclusion = .held
             // No later than the wall clock is trusted: set forward, it ends a hold early.
             if case .at(let time) = end {
-                schedule(.endHolds, noLaterThan: min(time, clock.uptime + Self.scheduleInterval))
+                schedule(.endControls, noLaterThan: min(time, clock.uptime + Self.scheduleInterval))
             }
         case .unfinished: conclusion = .unfinished
         case .waiting(let wait, let time), .gathering(let wait, let time):

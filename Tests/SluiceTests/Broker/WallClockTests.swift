@@ -226,7 +226,7 @@ struct WallClockTests {
         } before: { broker in
             try await broker.hold("notes", by: "ops", for: Self.whole)
             try await broker.enqueue(Note("a"))
-            try await until { broker.scheduler.time(of: .endHolds) != nil }
+            try await until { broker.scheduler.time(of: .endControls) != nil }
         } after: { broker in
             let rest = try await advance(broker) { log.elements.count >= 1 }
             switch (jump.isForward, moment) {

@@ -47,6 +47,7 @@ final class RunnerRegistry: TransactionSubject {
         core.epoch = nil
         try register()
         try gatesAndHolds.removeEndedHolds()
+        try gatesAndHolds.closings.openEnded()
         try waits.liftUndecodable()
         try waits.endReleases()
         try waits.shortenWaits()
