@@ -174,9 +174,9 @@ extension Broker {
         }
     }
 
-    func begin(_ nextEnd: Timestamp?) async {
+    func begin(_ nextEnd: Timestamp? = nil) async {
         scheduler.schedule(.admitScheduled, within: .zero)
-        if let nextEnd { schedule(.endControls, at: nextEnd) }
+        if let nextEnd { expectEnd(at: nextEnd) }
         measure()
         // The last process may have died and left payloads in the WAL.
         if options.file.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }
@@ -290,9 +290,15 @@ extension Broker {
     func scheduleSweep(at time: Timestamp) { schedule(.sweep, at: time) }
 
     /// Schedules a chore at a time, or earlier, as the wall clock may be set forward.
-    func schedule(_ chore: Chore, at time: Timestamp) {
+    private func schedule(_ chore: Chore, at time: Timestamp) {
         let delay = min(max(time - options.clock.now, .zero), Scheduler.scheduleInterval)
         if isRunning { scheduler.schedule(chore, within: delay) }
+    }
+
+    /// A hold ends or a closed gate opens at a time.
+    func expectEnd(at time: Timestamp) {
+        let delay = max(time - options.clock.now, .zero)
+        if isRunning { scheduler.expectEnd(at: options.clock.uptime + delay) }
     }
 
     private func truncateWALAgain() {

@@ -34,8 +34,8 @@ extension Settlement {
         case .outcome(let outcome):
             switch outcome.storage {
             case .success, .successWriting: self = .success
-            case .release(let delay, let gate, let closes, let reason):
-                let delay = delay ?? options.releaseDelay
+            case .release(let asked, let gate, let closes, let reason):
+                let delay = asked ?? options.releaseDelay
                 self = .release(after: delay, untilOpen: gate, closes: closes, error: reason)
             case .fail(let reason): self = .fail(.failed, options.failure.failed, error: reason)
             case .halt(let reason):

@@ -14,7 +14,7 @@ extension Store {
         try await write(sync: .later) { try $0.waits.liftUndecodable() }
     }
 
-    /// Deletes the holds that have ended by themselves, and opens such gates; the commit reports the next end.
+    /// Deletes holds that have ended by themselves, and opens such gates; the commit reports the next end.
     package func endControls() async throws(SluiceError) {
         try await write(sync: .later) {
             try $0.gatesAndHolds.removeEndedHolds()

@@ -70,9 +70,9 @@ final class Settlements: TransactionSubject {
         _ error: String?
     ) throws(SQLiteError) {
         let wait =
-            closes
+            try closes
             ? Schedule.Wait(delay: max(delay, .zero), gate: gate)
-            : try Schedule.Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
+            : Schedule.Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
         try connection.cached(
             """
             INSERT INTO sluice_state_rows

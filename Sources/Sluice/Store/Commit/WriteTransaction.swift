@@ -20,6 +20,7 @@ package final class WriteTransaction {
     let history: AttemptHistory
     let settlements: Settlements
     let waits: Waits
+    let rates: Rates
     let registry: RunnerRegistry
     let claims: Claims
     let deadLetters: DeadLetters
@@ -60,8 +61,19 @@ package final class WriteTransaction {
             history
         )
         waits = Waits(core, schedule)
-        registry = RunnerRegistry(core, settlements, history, blocks, gatesAndHolds, waits, batches, schedule)
-        claims = Claims(core, batches, groups, schedule, registry, failures, removals, blocks)
+        rates = Rates(core)
+        registry = RunnerRegistry(
+            core,
+            settlements,
+            history,
+            blocks,
+            gatesAndHolds,
+            waits,
+            batches,
+            schedule,
+            rates
+        )
+        claims = Claims(core, batches, groups, schedule, registry, failures, removals, blocks, rates)
         deadLetters = DeadLetters(core, blocks, queueRows, groups, keys)
         cancellations = Cancellations(core, removals)
         handles = HandleOperations(
@@ -79,7 +91,7 @@ package final class WriteTransaction {
             removals
         )
         transfers = Transfers(core, keys, queueRows, groups, expiry, schedule)
-        remembering = [keys, groups, schedule, expiry, registry, claims]
+        remembering = [keys, groups, schedule, expiry, rates, registry, claims]
     }
 
     convenience init(
