@@ -76,7 +76,9 @@ extension SchedulerStateMachine {
         // A queue with several slots may have nothing to claim while its actions run.
         guard beside.isEmpty && settlingBeside.isEmpty else { return .now }
         var next = agenda.nextScheduled
-        if let end = agenda.nextEnd, obstacles.values.contains(where: \.mayEnd) { next = min(next ?? end, end) }
+        if let end = agenda.nextEnd, obstacles.values.contains(where: \.mayEnd) {
+            next = min(next ?? end, end)
+        }
         for phase in phases.values {
             switch phase {
             case .waiting(_, let time, _): next = min(next ?? time, time)

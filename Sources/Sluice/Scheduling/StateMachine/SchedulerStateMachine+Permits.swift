@@ -11,7 +11,8 @@ extension SchedulerStateMachine {
         switch phases[queue] {
         case .lackingPermit: .lacksRoutePermit
         case .lackingRate(let limit): .lacksRate(until: rates.time(of: limit))
-        case .waiting: rates.turn(of: queue).map { .lacksRate(until: rates.time(of: $0)) } ?? .free
+        case .waiting:
+            rates.turn(of: queue).map { QueueReadiness.lacksRate(until: rates.time(of: $0)) } ?? .free
         case .suspect: .awaitsTrial
         case .ready where trial.isActive: .awaitsTrial
         case .ready where permitsInUse >= concurrency: .lacksPermit
