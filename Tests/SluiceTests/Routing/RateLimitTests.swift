@@ -1,3 +1,4 @@
+import Foundation
 import SluiceTestKit
 import Testing
 
@@ -47,9 +48,8 @@ import Testing
     func retries() async throws {
         let broker = try await site.broker()
         try broker.queues("wide", QueueOptions(discipline: .concurrent(5)))
-        try broker.route("*", Note.self, RouteOptions(rate: RateLimit(1, per: .seconds(10)))) {
-            [log] note,
-            attempt in
+        let options = RouteOptions(rate: RateLimit(1, per: .seconds(10)))
+        try broker.route("*", Note.self, options) { [log] note, attempt in
             log.append(note.text)
             return attempt.number == 1 ? .retry(after: .zero) : .success
         }

@@ -6,7 +6,7 @@ import Testing
     private let limit = RouteID(rawValue: 7)
 
     /// A machine whose queues 1 to `count` have been refused by the limit until 10 seconds.
-    private func machine(_ count: Int64 = 4) -> TestMachine {
+    private func refused(_ count: Int64 = 4) -> TestMachine {
         let machine = TestMachine(concurrency: .max)
         let queues = (1...count).map { QueueID(rawValue: $0) }
         _ = machine.wake(queues)
@@ -20,7 +20,7 @@ import Testing
 
     @Test("Of the queues that wait for a limit, one is claimed at its time; when it has started, the next")
     func turn() {
-        let machine = machine()
+        let machine = refused()
         #expect(machine.nextDeadline == .seconds(10))
         #expect(machine.phases[2] == .lackingRate(limit))
         #expect(machine.timeReached(.seconds(9)).claimed.isEmpty)
@@ -39,7 +39,7 @@ import Testing
 
     @Test("G9: ten thousand waiting queues cost two claims for each start")
     func cost() {
-        let machine = machine(10_000)
+        let machine = refused(10_000)
         var (claims, starts) = (0, 0)
         for tick in 1..<100 {
             var claimed = machine.timeReached(.seconds(10 * tick)).claimed
@@ -61,7 +61,7 @@ import Testing
 
     @Test("A wake looks at the head again, and the queue keeps its place in the line")
     func wakeInLine() {
-        let machine = machine()
+        let machine = refused()
         #expect(machine.wake([1, 3]).claimed == [1, 3])
         #expect(refuse(3, 10, machine) == [])
         #expect(refuse(1, 10, machine) == [])
@@ -72,7 +72,7 @@ import Testing
 
     @Test("A queue that has lost its head, or waits for something else, passes its turn on")
     func passedOn() {
-        let machine = machine()
+        let machine = refused()
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
         #expect(machine.concluded(1, .nothing).claimed == [2])
         #expect(machine.concluded(2, .lacksRate(RouteID(rawValue: 8), until: .seconds(60))).claimed == [3])
@@ -82,7 +82,7 @@ import Testing
 
     @Test("A queue in the line that waits for something else now is passed over")
     func leftLine() {
-        let machine = machine()
+        let machine = refused()
         #expect(machine.wake([2]).claimed == [2])
         _ = machine.concluded(2, .gated("g"))
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
@@ -91,7 +91,7 @@ import Testing
 
     @Test("G11: a wake during the claim that the limit refuses causes another claim")
     func wokenDuringClaim() {
-        let machine = machine()
+        let machine = refused()
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
         _ = machine.wake([1])
         #expect(refuse(1, 20, machine) == [1])
@@ -100,7 +100,7 @@ import Testing
 
     @Test("New routes have all that wait for a limit claimed again, in case they apply to them")
     func routesChanged() {
-        let machine = machine()
+        let machine = refused()
         #expect(Set(machine.routesChanged().claimed) == [1, 2, 3, 4])
         #expect(machine.nextDeadline == nil)
     }
