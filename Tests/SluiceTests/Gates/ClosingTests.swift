@@ -167,21 +167,19 @@ import Testing
         try broker.route("*", Note.self, Self.gated) { _, attempt in
             attempt.number == 1 ? .retry(after: .seconds(30), closing: "server") : .success
         }
-        let found = EventLog<QueueEvent>()
-        let token = broker.observe { event in found.append(event) }
+        let recorder = EventRecorder(of: broker)
         try await broker.openGate("server")
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            try await until { found.elements.contains { $0.kind == .gateClosed } }
+            try await recorder.wait(for: .gateClosed)
             site.clock.advance(by: .seconds(30))
-            try await until { found.elements.contains { $0.kind == .succeeded } }
+            try await recorder.wait(for: .succeeded)
         }
         let kinds: [QueueEvent.Kind] = [.retrying, .gateClosed, .gateOpened, .succeeded]
-        let events = found.elements.drop { $0.kind != .retrying }.filter { kinds.contains($0.kind) }
+        let events = recorder.history.events.drop { $0.kind != .retrying }.filter { kinds.contains($0.kind) }
         #expect(events.map(\.kind) == kinds)
         #expect(events.first?.gate == "server" && events.first?.delay == .seconds(30))
-        #expect(events.dropFirst().first?.until == events.first?.at.addingTimeInterval(30))
-        token.cancel()
+        #expect(events.dropFirst().first?.until == events.first?.time.addingTimeInterval(30))
         await broker.close()
     }
 }
