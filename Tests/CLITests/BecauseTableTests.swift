@@ -269,7 +269,9 @@ extension BecauseTableTests {
         try route(broker)
         try await broker.hold("held", by: "ops", reason: "server moves")
         try await broker.closeGate("server", for: .seconds(3_600))
-        for room in ["parked", "nowhere", "held", "gated", "closed"] { try await broker.enqueue(Note(room: room)) }
+        for room in ["parked", "nowhere", "held", "gated", "closed"] {
+            try await broker.enqueue(Note(room: room))
+        }
         try await broker.enqueue(raw: [
             RawAction(queue: "undecodable", kind: "note", payload: "[]"),
             RawAction(queue: "kinds", kind: "other", payload: "[]"),

@@ -1,6 +1,6 @@
 /// Keeps the queues that wait for rate limits.
 ///
-/// One queue has the turn at each limit. It waits for the time of the next start, and the others stand in line.
+/// One queue has the turn at each limit. It waits for the time of the next start, and the others for the turn.
 /// When it has started, the next one gets the turn and is claimed: it starts too if the limit allows that, or
 /// waits for the new time. So a burst starts at once, and of many waiting queues only one is claimed at a time.
 struct RateLines {
