@@ -7,6 +7,8 @@ final class Closings: TransactionSubject {
     let core: TransactionCore
     let schedule: Schedule
     /// The ends that this process has read, with the uptime at which they are reached.
+    ///
+    /// Each is used only for the same end in the file, so a roll-back need not forget it.
     private var ends: [GateName: (end: Timestamp, uptime: Duration)] = [:]
 
     init(_ core: TransactionCore, _ schedule: Schedule) { (self.core, self.schedule) = (core, schedule) }
