@@ -9,8 +9,8 @@ struct Gate: AsyncParsableCommand {
         discussion: """
             An action waits for a gate that it was enqueued with (`sluice enqueue --gate`), or that the \
             program's route for it names. A gate that was never opened is closed. If the tool opens or \
-            closes a gate, it stays so until somebody changes it, or for the time given by `close --for`, even \
-            if the program that runs the queues restarts.
+            closes a gate, it stays so until somebody changes it, or for the time given by `close --for`, \
+            even if the program that runs the queues restarts.
 
             Example:
               sluice gate open --file q.sqlite network

@@ -240,7 +240,7 @@ struct WallClockTests {
     }
 
     @Test(
-        "G8: a closed gate opens when the clock jumps past its time; a jump back does not prolong the closing",
+        "G8: a closed gate opens when the clock jumps past its time; a jump back does not prolong it",
         arguments: ClockJump.allCases,
         ClockMoment.allCases
     )

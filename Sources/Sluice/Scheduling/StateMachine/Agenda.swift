@@ -3,7 +3,7 @@ struct Agenda {
     var deadlines = DeadlineQueue()
     /// The earliest time after its deadline that was asked for, of the look for due actions.
     private var asked: Duration?
-    /// When the next hold or closing of a gate ends, as far as the commits have reported; perhaps after the chore.
+    /// When the next hold or closing of a gate ends, as commits have reported; perhaps later than the chore.
     var nextEnd: Duration?
     /// Whether scheduled actions are about to get their places: decided, and no time set since.
     var isAdmitting = false

@@ -1,8 +1,8 @@
 /// Keeps the queues that wait for rate limits.
 ///
-/// One queue has the turn at each limit. It waits for the time of the next start, and the others for the turn.
-/// When it has started, the next one gets the turn and is claimed: it starts too if the limit allows that, or
-/// waits for the new time. So a burst starts at once, and of many waiting queues only one is claimed at a time.
+/// One queue has the turn at each limit. It waits for the time of the next start, and the others wait for the
+/// turn. When it has started, the next one gets the turn and is claimed: it starts too if the limit allows
+/// that, or waits for the new time. So a burst starts at once, and of many queues one is claimed at a time.
 struct RateLines {
     private struct Line {
         var turn: QueueID?

@@ -41,10 +41,10 @@ final class Closings: TransactionSubject {
         if wasOpen { core.events.record(.gateClosed) { ($0.gate, $0.until) = (gate, end.date) } }
     }
 
-    /// Opens the gates whose closing has ended; the ends of the others are reported.
+    /// Opens the gates whose closing has ended, and reports the ends of the others.
     ///
-    /// A closing ends by the wall clock, by the uptime since this process has read its end, or after its whole
-    /// length from now, whichever is first. So a wall clock that was set back does not prolong it (G8).
+    /// A closing ends by the wall clock, by the uptime since this process has read its end, or after its
+    /// whole length from now, whichever is first. So a wall clock that was set back does not prolong it (G8).
     func openEnded() throws(SQLiteError) {
         let closed = try connection.cached(
             "SELECT name, opens_at_us, closed_for_us FROM sluice_gate_rows WHERE opens_at_us IS NOT NULL"

@@ -60,7 +60,7 @@ final class Settlements: TransactionSubject {
 
     /// Writes a wait, and clears suspicion; a release spends no attempt, and may keep the last error.
     ///
-    /// If it closes its gate, the action waits for the delay and for the gate, which may be closed for longer.
+    /// If it closes its gate, the action waits for the delay and for the gate, which may be closed longer.
     private func wait(
         _ run: EndedRun,
         _ delay: Duration,

@@ -1,10 +1,10 @@
 internal import SluiceSQLite
 
-/// Owns the rate limits, which all processes of the file share: the time of each, and whether it allows a start.
+/// Owns the rate limits, which all processes of the file share, and counts the starts.
 ///
-/// The algorithm is GCRA (<https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm>). A limit is one time, to
-/// which each start adds the limit's interval. An action may start while that time is no further ahead of now
-/// than the burst allows.
+/// The algorithm is GCRA (<https://en.wikipedia.org/wiki/Generic_cell_rate_algorithm>). A limit is one time,
+/// to which each start adds the limit's interval. An action may start while that time is no further ahead of
+/// now than the burst allows.
 final class Rates: TransactionSubject {
     let core: TransactionCore
     /// The times as this process has read or written them.
@@ -17,7 +17,7 @@ final class Rates: TransactionSubject {
     /// Counts a start that a limit allows now; otherwise returns how long it is until the next one.
     func start(by rate: Admission.Rate) throws(SQLiteError) -> Duration? {
         let stored = try time(of: rate.name)
-        // Further ahead than any start sets it: the wall clock was set back, and nothing waits for longer (G8).
+        // If it is further ahead than any start sets it, the wall clock was set back (G8).
         let time = min(max(stored, now), now + rate.tolerance + rate.interval)
         let wait = time - now - rate.tolerance
         guard wait > .zero else {
