@@ -312,7 +312,14 @@ CREATE TABLE sluice_gate_rows (
     owner         INTEGER,
     owner_pid     INTEGER,
     owner_process TEXT,
-    CHECK ((owner IS NULL) = (owner_pid IS NULL) AND (owner IS NULL) = (owner_process IS NULL))
+    -- When the gate opens by itself; NULL: it does not. Set by a closing for a time; cleared when the gate opens, and
+    -- when it is closed without an end.
+    opens_at_us   INTEGER CHECK (opens_at_us IS NULL OR NOT is_open),
+    -- How long the last closing was to last. Kept when the gate opens by itself: the starts are spread over a part of
+    -- this time. Cleared when somebody opens or closes the gate.
+    closed_for_us INTEGER CHECK (closed_for_us >= 0),
+    CHECK ((owner IS NULL) = (owner_pid IS NULL) AND (owner IS NULL) = (owner_process IS NULL)),
+    CHECK (opens_at_us IS NULL OR closed_for_us IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
 -- Holds: pauses of one queue, of all queues with a prefix, or of all queues. Several can apply at once.
@@ -330,6 +337,17 @@ CREATE TABLE sluice_hold_rows (
     -- When the hold ends; NULL: it does not end before somebody deletes it.
     until_us   INTEGER
 ) STRICT;
+
+-- Rate limits of routes. A row is written with each start; a broker that starts to run the queues deletes the rows of
+-- limits whose time has passed, which equal no row.
+CREATE TABLE sluice_rate_rows (
+    -- The limit's name, by default the pattern of its route.
+    name       TEXT PRIMARY KEY NOT NULL
+               CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 512 AND instr(name, char(0)) = 0),
+    -- When the limit has recovered from its last starts. Each start moves it by the limit's interval. While it is
+    -- further ahead than the burst allows, nothing starts.
+    next_at_us INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- One row for each process that runs the queues of this file. Added when it starts to run them, deleted when it stops,
 -- or by another process that finds it dead or its lease expired.

@@ -151,7 +151,8 @@ SELECT queue_id, depth, oldest_us,
 FROM counted AS c;
 
 -- One row for each queue with work, with facts about its head; sluice_queues derives the state from them. If there are
--- several holds, it has the oldest; if several gates are closed, the action's own.
+-- several holds, it has the oldest; if several gates are closed, the action's own. From the time at which a gate opens
+-- by itself, it counts as open: the next broker opens it.
 CREATE VIEW sluice_queue_facts AS
 SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
        d.depth, d.oldest_us,
@@ -169,13 +170,16 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
                OR (x.scope LIKE '%/*' AND substr(q.name, 1, length(x.scope) - 1) = rtrim(x.scope, '*')))) AS hold_id,
        CASE
            WHEN h.gate IS NOT NULL
-                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g WHERE g.name = h.gate AND g.is_open)
+                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g
+                                WHERE g.name = h.gate AND (g.is_open OR g.opens_at_us <= clock.now_us))
                THEN h.gate
            WHEN s.waits_for_gate IS NOT NULL
-                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g WHERE g.name = s.waits_for_gate AND g.is_open)
+                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g
+                                WHERE g.name = s.waits_for_gate AND (g.is_open OR g.opens_at_us <= clock.now_us))
                THEN s.waits_for_gate
            WHEN q.blocked_by = 'gate' AND q.blocked_action_id = h.id
-                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g WHERE g.name = q.blocked_error AND g.is_open)
+                AND NOT EXISTS (SELECT 1 FROM sluice_gate_rows AS g
+                                WHERE g.name = q.blocked_error AND (g.is_open OR g.opens_at_us <= clock.now_us))
                THEN q.blocked_error
        END AS closed_gate,
        clock.now_us,
@@ -207,6 +211,7 @@ WHERE c.claim IS NOT NULL OR d.depth > 0;
 CREATE VIEW sluice_queues AS
 WITH judged AS (
     SELECT f.*, x.holder, x.reason, x.until_us,
+           (SELECT g.opens_at_us FROM sluice_gate_rows AS g WHERE g.name = f.closed_gate) AS opens_at_us,
            CASE
                WHEN claim IS NOT NULL THEN 'running'
                WHEN blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
@@ -233,6 +238,9 @@ SELECT name AS queue,
                               || blocked_error
            WHEN 'held' THEN 'held by ' || holder || iif(reason = '', '', ': ' || reason)
            WHEN 'gate' THEN 'waiting for gate ' || closed_gate
+               || iif(opens_at_us IS NULL, '', ' until '
+               || coalesce(strftime('%Y-%m-%dT%H:%M:%S', opens_at_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', opens_at_us % 1000000), opens_at_us))
            WHEN 'retry' THEN 'waiting for retry until '
                || coalesce(strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
                || printf('.%06dZ', next_attempt_at_us % 1000000), next_attempt_at_us)
@@ -254,6 +262,8 @@ SELECT name AS queue,
        CASE state
            WHEN 'held' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', until_us / 1000000, 'unixepoch')
                || printf('.%06dZ', until_us % 1000000), until_us)
+           WHEN 'gate' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', opens_at_us / 1000000, 'unixepoch')
+               || printf('.%06dZ', opens_at_us % 1000000), opens_at_us)
            WHEN 'retry' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
                || printf('.%06dZ', next_attempt_at_us % 1000000), next_attempt_at_us)
            WHEN 'scheduled' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
@@ -324,7 +334,10 @@ SELECT name AS gate,
        strftime('%Y-%m-%dT%H:%M:%S', changed_at_us / 1000000, 'unixepoch')
            || printf('.%06dZ', changed_at_us % 1000000) AS since,
        -- 1: the state is kept; 0: the gate is closed when the file is opened again.
-       owner IS NULL AS is_kept
+       owner IS NULL AS is_kept,
+       -- When a closed gate opens by itself, if it does. A time in the past: when a broker runs.
+       coalesce(strftime('%Y-%m-%dT%H:%M:%S', opens_at_us / 1000000, 'unixepoch')
+           || printf('.%06dZ', opens_at_us % 1000000), opens_at_us) AS opens_at
 FROM sluice_gate_rows;
 
 -- Holds that apply now. INSERT holds, DELETE ends the hold: see 0003.

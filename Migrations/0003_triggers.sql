@@ -475,7 +475,7 @@ END;
 CREATE TRIGGER sluice_gates_insert INSTEAD OF INSERT ON sluice_gates
 BEGIN
     SELECT CASE
-        WHEN NEW.since IS NOT NULL OR NEW.is_kept IS NOT NULL
+        WHEN NEW.since IS NOT NULL OR NEW.is_kept IS NOT NULL OR NEW.opens_at IS NOT NULL
             THEN RAISE(ABORT, 'sluice_gates: give gate and state only')
         WHEN typeof(NEW.gate) IS NOT 'text' OR length(CAST(NEW.gate AS BLOB)) NOT BETWEEN 1 AND 255
              OR instr(NEW.gate, char(0)) > 0
@@ -494,7 +494,7 @@ BEGIN
                        ELSE (SELECT value FROM sluice_counters WHERE name = 'opening') END,
         changed_at_us = (SELECT now_us FROM sluice_clock),
         is_open = coalesce(NEW.state, 'open') = 'open',
-        owner = NULL, owner_pid = NULL, owner_process = NULL
+        owner = NULL, owner_pid = NULL, owner_process = NULL, opens_at_us = NULL, closed_for_us = NULL
     WHERE name = NEW.gate;
     INSERT INTO sluice_changes (epoch, change) SELECT epoch, 'gate' FROM sluice_runner_rows;
 END;
@@ -504,6 +504,7 @@ CREATE TRIGGER sluice_gates_update INSTEAD OF UPDATE ON sluice_gates
 BEGIN
     SELECT CASE
         WHEN NEW.gate IS NOT OLD.gate OR NEW.since IS NOT OLD.since OR NEW.is_kept IS NOT OLD.is_kept
+             OR NEW.opens_at IS NOT OLD.opens_at
             THEN RAISE(ABORT, 'sluice_gates: set the state only')
         WHEN NEW.state IS NULL OR NEW.state NOT IN ('open', 'closed')
             THEN RAISE(ABORT, 'sluice_gates.state must be open or closed')

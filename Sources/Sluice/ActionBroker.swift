@@ -128,7 +128,7 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Opens a gate, so that the actions that wait for it may start.
     func openGate(_ name: GateName, isKept: Bool, spread: Duration) async throws(SluiceError)
     /// Closes a gate, so that no action that needs it starts.
-    func closeGate(_ name: GateName, isKept: Bool) async throws(SluiceError)
+    func closeGate(_ name: GateName, isKept: Bool, for duration: Duration?) async throws(SluiceError)
     /// Returns the gates that have been opened or closed, by name.
     func gates() async throws(SluiceError) -> [Gate]
     /// Holds the queues of a pattern.
@@ -260,6 +260,12 @@ extension ActionBroker {
     /// Opens a gate at once, until the file is opened again.
     @_disfavoredOverload public func openGate(_ name: GateName) async throws(SluiceError) {
         try await openGate(name, isKept: false, spread: .zero)
+    }
+
+    /// Closes a gate until it is opened.
+    @_disfavoredOverload
+    public func closeGate(_ name: GateName, isKept: Bool = false) async throws(SluiceError) {
+        try await closeGate(name, isKept: isKept, for: nil)
     }
 
     /// The first hundred dead letters of a pattern.

@@ -4,11 +4,11 @@ public struct Outcome: Sendable, Hashable {
         case success
         case successWriting(SettlingClosure)
         /// `nil`: the delay of the route's retry policy.
-        case retry(after: Duration?, whenOpen: GateName?)
+        case retry(after: Duration?, whenOpen: GateName?, closes: Bool = false)
         case fail(reason: String)
         case halt(reason: String)
         /// `nil`: the delay of the route's options.
-        case release(after: Duration?, untilOpen: GateName?, reason: String?)
+        case release(after: Duration?, untilOpen: GateName?, closes: Bool = false, reason: String?)
     }
 
     let storage: Storage
@@ -56,6 +56,22 @@ public struct Outcome: Sendable, Hashable {
         Outcome(storage: .retry(after: nil, whenOpen: gate))
     }
 
+    /// Try again after a delay, and close a gate for that time: what made this attempt fail is not its fault.
+    ///
+    /// Use it for what all that call one server share, such as its answer that there are too many requests.
+    /// The gate closes in the transaction that ends the attempt. Until it opens, no action starts whose route
+    /// names it in ``RouteOptions/gates``, and neither does this action, which may be of a route without it.
+    /// The gate opens by itself, and the starts of the queues that wait for it are spread over a tenth of the
+    /// delay, a second at least and a minute at most. If a start closes it again, the rest keep waiting.
+    ///
+    /// If the gate is closed already, the later end counts; one that was closed without an end stays closed.
+    /// The route's limit of attempts counts, and an attempt that reaches it closes nothing. With a name
+    /// outside the limits of ``GateName`` only this action waits. See <doc:CallingServers>.
+    public static func retry(after delay: Duration, closing gate: GateName) -> Outcome {
+        guard gate.isValid else { return retry(after: delay) }
+        return Outcome(storage: .retry(after: delay, whenOpen: gate, closes: true))
+    }
+
     /// The action can never succeed: the route's failure policy for ``FailureCause/failed`` decides.
     ///
     /// The reason, at most ``SluiceError/maximumTextByteCount`` bytes, should not repeat the payload.
@@ -84,5 +100,19 @@ public struct Outcome: Sendable, Hashable {
     public static func release(after delay: Duration, because reason: String? = nil) -> Outcome {
         // Shorter, and the head could spin: no attempt is spent, so no policy ends it.
         Outcome(storage: .release(after: max(delay, .seconds(1)), untilOpen: nil, reason: reason))
+    }
+
+    /// Give the action back without spending the attempt, and close a gate for the delay, a second or more.
+    ///
+    /// The gate is closed as by ``retry(after:closing:)``, the action waits as after
+    /// ``release(after:because:)``. A restart ends the action's own wait, but opens no gate.
+    public static func release(
+        after delay: Duration,
+        closing gate: GateName,
+        because reason: String? = nil
+    ) -> Outcome {
+        guard gate.isValid else { return release(after: delay, because: reason) }
+        let delay = max(delay, .seconds(1))
+        return Outcome(storage: .release(after: delay, untilOpen: gate, closes: true, reason: reason))
     }
 }

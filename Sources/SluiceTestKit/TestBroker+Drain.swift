@@ -61,7 +61,7 @@ extension TestBroker {
 
     /// Closes a gate, and drains.
     ///
-    /// - Throws: As ``drain()`` and `Broker.closeGate(_:isKept:)`.
+    /// - Throws: As ``drain()`` and `Broker.closeGate(_:isKept:for:)`.
     public func closeGate(_ gate: GateName) async throws {
         try await broker.closeGate(gate)
         try await drain()

@@ -67,6 +67,8 @@ import Testing
                 #expect(status.because.first.map(Self.name) == name)
                 _ = try await expect(queue, isShownAs: name)
             }
+            let shown = try await expect("closed", isShownAs: "gate")
+            #expect(shown == "waiting for gate GATE until TIME")
         }
     }
 
@@ -255,6 +257,8 @@ extension BecauseTableTests {
         var gated = RouteOptions()
         gated.gates = ["network"]
         try broker.route("gated", Note.self, gated) { _, _ in .success }
+        gated.gates = ["server"]
+        try broker.route("closed", Note.self, gated) { _, _ in .success }
         for pattern in ["undecodable", "kinds", "held", "later", "ready"] as [QueuePattern] {
             try broker.route(pattern, Note.self) { _, _ in .success }
         }
@@ -264,7 +268,10 @@ extension BecauseTableTests {
     private func stage(_ broker: Broker) async throws {
         try route(broker)
         try await broker.hold("held", by: "ops", reason: "server moves")
-        for room in ["parked", "nowhere", "held", "gated"] { try await broker.enqueue(Note(room: room)) }
+        try await broker.closeGate("server", for: .seconds(3_600))
+        for room in ["parked", "nowhere", "held", "gated", "closed"] {
+            try await broker.enqueue(Note(room: room))
+        }
         try await broker.enqueue(raw: [
             RawAction(queue: "undecodable", kind: "note", payload: "[]"),
             RawAction(queue: "kinds", kind: "other", payload: "[]"),

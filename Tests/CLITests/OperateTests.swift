@@ -161,6 +161,10 @@ import Testing
         let gates = try await Tool.run(["gate", "list", "--json"] + file).objects()
         #expect(gates.map { $0["gate"] as? String } == ["account", "network"])
         #expect(gates.map { $0["state"] as? String } == ["closed", "open"])
+        let closed = try await Tool.run(["gate", "close", "network", "--for", "3600"] + file).output
+        #expect(closed == "network is closed\n")
+        let ends = try await Tool.run(["gate", "list", "--json"] + file).objects().map { $0["opens_at"] }
+        #expect(ends.map { $0 is String } == [false, true])
         #expect(try await Tool.run(["gate", "open", ""] + file).status == .exited(64))
     }
 

@@ -26,7 +26,8 @@ package enum OlderSchema {
         INSERT INTO sluice_attempt_rows VALUES (2, 4, 3, 'failed', 'e', 1, 2);
         INSERT INTO sluice_dead_rows
         VALUES (3, 1, 0, 'arrival', 1, 2, 'k', 1, 3, 'failed', 'e', '"d"', 2, 't', 'g', '{}');
-        INSERT INTO sluice_gate_rows VALUES ('g', 1, 1, 2, NULL, NULL, NULL);
+        INSERT INTO sluice_gate_rows VALUES ('g', 1, 1, 2, NULL, NULL, NULL, NULL, NULL);
+        INSERT INTO sluice_rate_rows VALUES ('a', 9);
         INSERT INTO sluice_hold_rows VALUES (1, 'a/*', 'me', 'why', 1, NULL);
         INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0);
         INSERT INTO sluice_checkpointer VALUES (1, 5, 1, 'gone', 0, 0);

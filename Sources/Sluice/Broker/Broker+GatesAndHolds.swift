@@ -23,13 +23,25 @@ extension Broker {
 
     /// Closes a gate, so that no action that needs it starts.
     ///
-    /// A kept row stays when the file is opened again; without it, the gate is closed then too.
-    public func closeGate(_ name: GateName, isKept: Bool = false) async throws(SluiceError) {
+    /// With a duration it opens by itself, and the waiting queues start spread over a time, as after
+    /// ``Outcome/retry(after:closing:)``. If it is closed already, the later end counts, and no end is the
+    /// latest. A wall clock that is set back does not prolong the duration.
+    ///
+    /// - Parameters:
+    ///   - isKept: Whether its row stays when the file is opened again; without it, the gate is closed then
+    ///     too, without an end. With a duration, a gate that was opened or closed before remains as it is.
+    ///   - duration: How long it stays closed; `nil` is until ``openGate(_:isKept:spread:)``.
+    public func closeGate(
+        _ name: GateName,
+        isKept: Bool = false,
+        for duration: Duration? = nil
+    ) async throws(SluiceError) {
         try name.validate()
+        if let duration { return try await store.closeGate(name, isKept: isKept, for: duration) }
         try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
     }
 
-    /// Returns the gates that have been opened or closed, by name.
+    /// Returns the gates that have been opened or closed, by name, and when they open by themselves.
     public func gates() async throws(SluiceError) -> [Gate] { try await store.gates() }
 }
 

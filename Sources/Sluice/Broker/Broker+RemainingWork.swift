@@ -76,9 +76,16 @@ extension SchedulerStateMachine {
         // A queue with several slots may have nothing to claim while its actions run.
         guard beside.isEmpty && settlingBeside.isEmpty else { return .now }
         var next = agenda.nextScheduled
+        if let end = agenda.nextEnd, obstacles.values.contains(where: \.mayEnd) {
+            next = min(next ?? end, end)
+        }
         for phase in phases.values {
-            guard case .waiting(_, let time, _) = phase else { return .now }
-            next = min(next ?? time, time)
+            switch phase {
+            case .waiting(_, let time, _): next = min(next ?? time, time)
+            // The queue whose turn it is has the time.
+            case .lackingRate: continue
+            default: return .now
+            }
         }
         return next.map { .later(max($0 - now, .zero)) } ?? .none
     }

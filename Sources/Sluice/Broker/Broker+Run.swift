@@ -64,13 +64,13 @@ extension Broker {
         }
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
-        try await store.startRunning()
+        let nextEnd = try await store.startRunning()
         options.logger.info("the broker runs")
         defer { options.logger.info("the broker has stopped") }
         await withTaskCancellationHandler {
             await withGracefulStop {
                 guard open() else { return }
-                await begin()
+                await begin(nextEnd)
                 await drained.wait()
             } onStop: { [self] in
                 requestStop(grace: options.stopGrace)
@@ -174,8 +174,9 @@ extension Broker {
         }
     }
 
-    func begin() async {
+    func begin(_ nextEnd: Timestamp? = nil) async {
         scheduler.schedule(.admitScheduled, within: .zero)
+        if let nextEnd { expectEnd(at: nextEnd) }
         measure()
         // The last process may have died and left payloads in the WAL.
         if options.file.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }
@@ -233,7 +234,7 @@ extension Broker {
         case .endTrial: scheduler.endTrial()
         case .pollOthers: lookAroundAgain()
         case .lookForChanges: lookForChanges()
-        case .endHolds: endHolds()
+        case .endControls: attempt(chore, again: nil) { try await $0.endControls() }
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()
@@ -278,12 +279,6 @@ extension Broker {
         if isDue { scheduler.schedule(chore, within: interval) }
     }
 
-    private func endHolds() {
-        attempt(.endHolds, again: nil) { [weak self] store in
-            if let next = try await store.endHolds() { self?.schedule(.endHolds, at: next) }
-        }
-    }
-
     private func sweep() {
         attempt(.sweep, again: nil) { [weak self] store in
             guard let self else { return }
@@ -298,6 +293,12 @@ extension Broker {
     private func schedule(_ chore: Chore, at time: Timestamp) {
         let delay = min(max(time - options.clock.now, .zero), Scheduler.scheduleInterval)
         if isRunning { scheduler.schedule(chore, within: delay) }
+    }
+
+    /// A hold ends or a closed gate opens at a time.
+    func expectEnd(at time: Timestamp) {
+        let delay = max(time - options.clock.now, .zero)
+        if isRunning { scheduler.expectEnd(at: options.clock.uptime + delay) }
     }
 
     private func truncateWALAgain() {

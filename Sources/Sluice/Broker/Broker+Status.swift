@@ -119,6 +119,10 @@ extension Broker {
         case .lacksRoutePermit:
             guard case .route(let route) = route(facts) else { return .ready }
             return .permit(.route(route.pattern))
+        case .lacksRate(let time):
+            guard case .route(let route) = route(facts), let rate = route.options.rate else { return .ready }
+            let until = options.clock.now + (time - options.clock.uptime)
+            return .permit(.rate(rate.name(for: route.pattern), until: until.date))
         }
     }
 }
@@ -134,7 +138,9 @@ extension QueueFacts {
         }
         // The reasons below apply only to a head that has not started.
         guard runningSince == nil else { return because }
-        for gate in asked(routing) where !file.openGates.contains(gate) { because.append(.gate(gate)) }
+        for gate in asked(routing) where !file.openGates.contains(gate) {
+            because.append(.gate(gate, until: file.gateEnds[gate]?.date))
+        }
         if let nextAttemptAt, nextAttemptAt > now { because.append(.retry(until: nextAttemptAt.date)) }
         if let notBefore, notBefore > now { because.append(.scheduled(for: notBefore.date)) }
         return because

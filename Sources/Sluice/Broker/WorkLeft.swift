@@ -76,8 +76,8 @@ package struct WorkLeft: Sendable {
             case .unknownKind, .noRoute: return .obstacle(.unknownKind)
             case .held(_, _, nil): return .obstacle(.held)
             case .held(_, _, let until?), .scheduled(let until): time = max(time, Timestamp(until))
-            case .retry(let until): head = head.map { max($0, Timestamp(until)) }
-            case .gate: head = nil
+            case .retry(let until), .gate(_, let until?): head = head.map { max($0, Timestamp(until)) }
+            case .gate(_, nil): head = nil
             }
         }
         if let end, (head ?? end) >= end { head = end }

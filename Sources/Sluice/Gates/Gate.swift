@@ -14,4 +14,6 @@ public struct Gate: Sendable, Hashable {
     public let since: Date
     /// Whether it keeps its state when the file is opened again; otherwise it is then closed.
     public let isKept: Bool
+    /// When it opens by itself, if it is closed until a time; a running broker opens it then.
+    public let opensAt: Date?
 }

@@ -10,4 +10,5 @@ public struct GateName: CheckedName {
     /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) { self.rawValue = rawValue }
     func validate() throws(SluiceError) { try validate(.invalidGate, "gate") }
+    var isValid: Bool { (try? validate()) != nil }
 }

@@ -47,7 +47,8 @@ public struct AttemptResult: Sendable, Hashable {
 
     private var wait: (Duration, GateName?)? {
         switch settlement {
-        case .retry(let delay, let gate, _), .release(let delay, let gate, _): isRemoved ? nil : (delay, gate)
+        case .retry(let delay, let gate, _, _), .release(let delay, let gate, _, _):
+            isRemoved ? nil : (delay, gate)
         case .success, .successWriting, .fail, .stop: nil
         }
     }
@@ -70,7 +71,7 @@ public struct AttemptResult: Sendable, Hashable {
     /// The error as stored in the file; it may contain parts of the payload.
     public var error: String? {
         switch settlement {
-        case .retry(_, _, let error), .fail(_, _, let error): error
+        case .retry(_, _, _, let error), .fail(_, _, let error): error
         case .success, .successWriting, .release, .stop: nil
         }
     }

@@ -8,6 +8,8 @@ public struct RouteOptions: Sendable {
     public var timeout: Duration?
     /// The most handlers of the route at a time, to leave permits to others; by default no limit of its own.
     public var concurrency: Int?
+    /// How many actions of the route may start in a time, in all processes; by default no limit.
+    public var rate: RateLimit?
     /// Gates that must be open for an action of the route to start; one that runs is not affected.
     public var gates: [GateName]
     /// How often, at least once, the process may die while an action runs alone: then it is `crashed`.
@@ -21,6 +23,7 @@ public struct RouteOptions: Sendable {
         failure: FailurePolicies = FailurePolicies(),
         timeout: Duration? = nil,
         concurrency: Int? = nil,
+        rate: RateLimit? = nil,
         gates: [GateName] = [],
         crashLimit: Int = 3,
         releaseDelay: Duration = .seconds(1)
@@ -29,6 +32,7 @@ public struct RouteOptions: Sendable {
         self.failure = failure
         self.timeout = timeout
         self.concurrency = concurrency
+        self.rate = rate
         self.gates = gates
         self.crashLimit = crashLimit
         self.releaseDelay = releaseDelay
@@ -36,6 +40,7 @@ public struct RouteOptions: Sendable {
 
     func validate() throws(SluiceError) {
         for gate in gates { try gate.validate() }
+        try rate?.validate()
         if let timeout, timeout <= .zero {
             throw SluiceError(.invalidOptions, "a route's timeout is not positive")
         }

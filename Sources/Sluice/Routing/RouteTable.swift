@@ -3,6 +3,8 @@ struct RouteTable: Sendable {
     private var patterns = PatternTable<[String?: Admission.Entry]>()
     private var queues = QueueTable()
     private var routes: [Route] = []
+    /// The first route with each rate limit; its id identifies the line of queues that wait for the limit.
+    private var rateLines: [String: RouteID] = [:]
     private(set) var admission = Admission(routes: PatternTable(), queues: QueueTable())
 
     /// Adds a route; throws and changes nothing if there is one for the same pattern and kind.
@@ -27,10 +29,23 @@ struct RouteTable: Sendable {
             concurrency: options.concurrency,
             gates: options.gates,
             crashLimit: options.crashLimit,
-            failure: options.failure
+            failure: options.failure,
+            rate: rate(of: id, pattern, options)
         )
         patterns[form] = kinds
         admission = Admission(routes: patterns, queues: queues)
+    }
+
+    private mutating func rate(
+        of id: RouteID,
+        _ pattern: QueuePattern,
+        _ options: RouteOptions
+    ) -> Admission.Rate? {
+        guard let limit = options.rate else { return nil }
+        let name = limit.name(for: pattern)
+        let line = rateLines[name] ?? id
+        rateLines[name] = line
+        return Admission.Rate(name: name, line: line, interval: limit.interval, burst: limit.burst)
     }
 
     mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {

@@ -9,7 +9,12 @@ extension Settlement {
         using generator: inout any RandomNumberGenerator
     ) {
         // The retry policy decides on a handler that threw or asked for a retry.
-        func tried(_ error: (any Error)?, after delay: Duration?, whenOpen gate: GateName?) -> Settlement {
+        func tried(
+            _ error: (any Error)?,
+            after delay: Duration? = nil,
+            whenOpen gate: GateName? = nil,
+            closes: Bool = false
+        ) -> Settlement {
             let text: String
             switch (reason, error) {
             case (.stop, _): return .stop
@@ -20,7 +25,7 @@ extension Settlement {
             let failure = AttemptFailure(attempt: attempt, error: error, reader: reader)
             switch options.retry.decision(after: failure, using: &generator) {
             case .retry(let policyDelay):
-                return .retry(after: delay ?? policyDelay, untilOpen: gate, error: text)
+                return .retry(after: delay ?? policyDelay, untilOpen: gate, closes: closes, error: text)
             case .giveUp: return .fail(.exhausted, options.failure.exhausted, error: text)
             case .halt: return .fail(.failed, .block, error: text)
             }
@@ -29,14 +34,16 @@ extension Settlement {
         case .outcome(let outcome):
             switch outcome.storage {
             case .success, .successWriting: self = .success
-            case .release(let delay, let gate, let reason):
-                self = .release(after: delay ?? options.releaseDelay, untilOpen: gate, error: reason)
+            case .release(let asked, let gate, let closes, let reason):
+                let delay = asked ?? options.releaseDelay
+                self = .release(after: delay, untilOpen: gate, closes: closes, error: reason)
             case .fail(let reason): self = .fail(.failed, options.failure.failed, error: reason)
             case .halt(let reason):
                 self = .fail(.failed, mutant("halt") ? options.failure.failed : .block, error: reason)
-            case .retry(let delay, let gate): self = tried(nil, after: delay, whenOpen: gate)
+            case .retry(let delay, let gate, let closes):
+                self = tried(nil, after: delay, whenOpen: gate, closes: closes)
             }
-        case .threw(let error): self = tried(error, after: nil, whenOpen: nil)
+        case .threw(let error): self = tried(error)
         case .undecodable(let why): self = .fail(.undecodable, options.failure.undecodable, error: why)
         }
     }

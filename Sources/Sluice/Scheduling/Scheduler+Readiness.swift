@@ -12,6 +12,12 @@ extension Scheduler {
         update { $0.schedule(chore, noLaterThan: time) }
     }
 
+    /// Ends holds and opens gates at a time; if the wall clock is set forward, somewhat later than that.
+    func expectEnd(at time: Duration) {
+        let limit = clock.uptime + Self.scheduleInterval
+        update { $0.expectEnd(at: time, noLaterThan: limit) }
+    }
+
     func schedule(_ chore: Chore, within delay: Duration) {
         schedule(chore, noLaterThan: clock.uptime + delay)
     }

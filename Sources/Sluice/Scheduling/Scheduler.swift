@@ -253,15 +253,13 @@ final class Scheduler: AttemptSource {
         case .gated(let gate): conclusion = .gated(gate)
         case .held(let end):
             conclusion = .held
-            // No later than the wall clock is trusted: set forward, it ends a hold early.
-            if case .at(let time) = end {
-                schedule(.endHolds, noLaterThan: min(time, clock.uptime + Self.scheduleInterval))
-            }
+            if case .at(let time) = end { expectEnd(at: time) }
         case .unfinished: conclusion = .unfinished
         case .waiting(let wait, let time), .gathering(let wait, let time):
             conclusion = .waiting(wait, until: time)
         case .unroutable: conclusion = .unroutable
         case .lacksPermit(let route, let limit): conclusion = .lacksPermit(route, limit: limit)
+        case .lacksRate(let line, let time): conclusion = .lacksRate(line, until: time)
         case .awaitsTrial(let suspect):
             conclusion = .awaitsTrial(suspect)
             limitTrial()

@@ -33,7 +33,9 @@ public enum Because: Sendable, Hashable, CustomStringConvertible {
     /// A hold covers the queue, until this time if it ends by itself.
     case held(by: String, reason: String, until: Date?)
     /// The head waits for a gate: its own, its route's, or the gate named by its last attempt.
-    case gate(GateName)
+    ///
+    /// At `until` the gate opens by itself, if it does.
+    case gate(GateName, until: Date? = nil)
     /// The last attempt failed, and the next is due at this time.
     case retry(until: Date)
     /// All actions are scheduled for later, the first for this time; or its batch starts then at the latest.
@@ -63,10 +65,13 @@ public enum Because: Sendable, Hashable, CustomStringConvertible {
             "parked by action \(action) after failure (\(cause?.rawValue ?? "failing")): \(error)"
         case .undecodable, .unknownKind, .noRoute, .ready: state.rawValue
         case .held(let holder, let reason, _): "held by \(holder)" + (reason.isEmpty ? "" : ": \(reason)")
-        case .gate(let gate): "waiting for gate \(gate)"
+        case .gate(let gate, let until):
+            "waiting for gate \(gate)" + (until.map { " until \(Timestamp($0).iso8601)" } ?? "")
         case .retry(let until): "waiting for retry until \(Timestamp(until).iso8601)"
         case .scheduled(let date): "scheduled for \(Timestamp(date).iso8601)"
         case .permit(.crashTrial(let tried?)): Self.words(tried)
+        case .permit(.rate(let name, let until)):
+            "waiting for the rate limit \(name) until \(Timestamp(until).iso8601)"
         case .permit: "waiting for a permit"
         case .locked(let since, let processes):
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"

@@ -33,7 +33,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
     public var policy: FailurePolicy?
     /// The delay before the next attempt.
     public var delay: Duration?
-    /// When a scheduled action is due, or a hold ends by itself.
+    /// When a scheduled action is due, a hold ends by itself, or a closed gate opens by itself.
     public var until: Date?
     /// The queue that the action was moved to.
     public var target: QueueName?
@@ -118,7 +118,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
         public static let resumed = Kind(.resumed)
         /// A closed gate has been opened.
         public static let gateOpened = Kind(.gateOpened)
-        /// An open gate has been closed.
+        /// An open gate has been closed, until ``QueueEvent/until`` if it opens by itself.
         public static let gateClosed = Kind(.gateClosed)
         /// A queue with work has not moved for longer than the threshold.
         public static let stalled = Kind(.stalled)

@@ -76,7 +76,8 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     public var blockedUntil: Date? {
         switch because.first {
         case .held(_, _, let until): until
-        case .retry(let until), .scheduled(let until): until
+        case .gate(_, let until): until
+        case .retry(let until), .scheduled(let until), .permit(.rate(_, let until)): until
         default: nil
         }
     }

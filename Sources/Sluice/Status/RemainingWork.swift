@@ -1,6 +1,7 @@
 /// The work that a broker has by time alone.
 ///
-/// Actions that are parked, held without an end, wait for a gate or have no route do not count.
+/// Actions that are parked, held without an end, or have no route do not count, nor those at a closed gate,
+/// unless it opens by itself.
 public enum RemainingWork: Sendable, Hashable {
     /// Nothing.
     case none

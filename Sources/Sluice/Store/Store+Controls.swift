@@ -7,16 +7,26 @@ extension Store {
         }
     }
 
+    func closeGate(_ gate: GateName, isKept: Bool, for duration: Duration) async throws(SluiceError) {
+        try await write(sync: isKept ? .owed : .later) {
+            try $0.closings.close(gate, isKept: isKept, for: duration)
+        }
+    }
+
     func gates() async throws(SluiceError) -> [Gate] {
         try await read { connection in
             try connection.cached(
-                "SELECT name, is_open, changed_at_us, owner IS NULL FROM sluice_gate_rows ORDER BY name"
+                """
+                SELECT name, is_open, changed_at_us, owner IS NULL, opens_at_us FROM sluice_gate_rows
+                ORDER BY name
+                """
             ).all {
                 Gate(
                     name: GateName($0.text(0)),
                     isOpen: $0.bool(1),
                     since: Timestamp(microseconds: $0.int64(2)).date,
-                    isKept: $0.bool(3)
+                    isKept: $0.bool(3),
+                    opensAt: $0.optionalInt64(4).map { Timestamp(microseconds: $0).date }
                 )
             }
         }

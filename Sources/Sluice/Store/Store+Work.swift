@@ -14,11 +14,12 @@ extension Store {
         try await write(sync: .later) { try $0.waits.liftUndecodable() }
     }
 
-    /// Deletes and reports the holds that have ended by themselves; returns when the next one ends.
-    package func endHolds() async throws(SluiceError) -> Timestamp? {
-        try await write(sync: .later) { transaction in
-            try transaction.gatesAndHolds.removeEndedHolds()
-            return try transaction.gatesAndHolds.nextEndOfHolds()
+    /// Deletes holds that have ended by themselves, and opens such gates; the commit reports the next end.
+    package func endControls() async throws(SluiceError) {
+        try await write(sync: .later) {
+            try $0.gatesAndHolds.removeEndedHolds()
+            try $0.closings.openEnded()
+            if let end = try $0.gatesAndHolds.nextEndOfHolds() { $0.core.expectEnd(at: end) }
         }
     }
 

@@ -9,8 +9,8 @@ struct Gate: AsyncParsableCommand {
         discussion: """
             An action waits for a gate that it was enqueued with (`sluice enqueue --gate`), or that the \
             program's route for it names. A gate that was never opened is closed. If the tool opens or \
-            closes a gate, it stays so until somebody changes it, even if the program that runs the queues \
-            restarts.
+            closes a gate, it stays so until somebody changes it, or for the time given by `close --for`, \
+            even if the program that runs the queues restarts.
 
             Example:
               sluice gate open --file q.sqlite network
@@ -27,7 +27,7 @@ struct Gate: AsyncParsableCommand {
             abstract: "List the gates that have been opened or closed.",
             discussion: """
                 With --json: gate, state (open or closed), since, is_kept (whether a restart of the broker \
-                keeps the state).
+                keeps the state), opens_at (when a closed gate opens by itself, or null).
 
                 Example:
                   sluice gate list --file q.sqlite
@@ -44,13 +44,13 @@ struct Gate: AsyncParsableCommand {
             guard !output.json else { return Terminal.answer(gates.map(Self.json)) }
             var table = Table([
                 .init(heading: "GATE"), .init(heading: "STATE"), .init(heading: "SINCE"),
-                .init(heading: "KEPT"),
+                .init(heading: "KEPT"), .init(heading: "OPENS"),
             ])
             for gate in gates {
                 table.add(
                     [
                         gate.name.rawValue, Self.state(gate), Times.text(gate.since),
-                        gate.isKept ? "yes" : "no",
+                        gate.isKept ? "yes" : "no", gate.opensAt.map { Times.text($0) } ?? "",
                     ],
                     styles: [1: gate.isOpen ? .green : .yellow]
                 )
@@ -66,6 +66,7 @@ struct Gate: AsyncParsableCommand {
                 ("state", JSONText.string(state(gate))),
                 ("since", JSONText.string(Times.text(gate.since))),
                 ("is_kept", String(gate.isKept)),
+                ("opens_at", JSONText.string(gate.opensAt.map { Times.text($0) })),
             ])
         }
     }
@@ -100,10 +101,12 @@ struct Gate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Close a gate: actions that need it do not start; running ones continue.",
             discussion: """
-                With --json: gate, state.
+                With --for, the broker that runs the queues opens it after that time, and the waiting queues \
+                start spread over a time. A gate that is closed without an end stays so. With --json: gate, \
+                state.
 
                 Example:
-                  sluice gate close --file q.sqlite account:42
+                  sluice gate close --file q.sqlite account:42 --for 15m
 
                 \(ExitStatus.help)
                 """
@@ -114,10 +117,18 @@ struct Gate: AsyncParsableCommand {
         @Argument(help: ArgumentHelp("The gate.", valueName: "name"))
         var name: String
 
+        @Option(
+            name: .customLong("for"),
+            help: ArgumentHelp("When the gate opens: 90s, 15m, 2h, 1d.", valueName: "span")
+        )
+        var span: Span?
+
         @OptionGroup var output: OutputOption
 
         func run() async throws {
-            try await file.withBroker { try await $0.closeGate(GateName(name), isKept: true) }
+            try await file.withBroker {
+                try await $0.closeGate(GateName(name), isKept: true, for: span?.duration)
+            }
             Gate.answer(name, "closed", output)
         }
     }

@@ -77,6 +77,18 @@ import Testing
         await broker.close()
     }
 
+    @Test("A gate that opens by itself leaves work for then")
+    func closing() async throws {
+        let site = try Site()
+        let broker = try await broker(site)
+        try await broker.enqueue(Note("a"), EnqueueOptions(gate: "network"))
+        try await broker.closeGate("network", for: .seconds(10))
+        try await #expect(broker.remainingWork() == .later(.seconds(10)))
+        site.clock.advance(by: .seconds(10))
+        try await #expect(broker.remainingWork() == .now)
+        await broker.close()
+    }
+
     @Test("What runs here is work now; what another process runs is its own")
     func processes() async throws {
         let site = try Site()

@@ -171,6 +171,7 @@ extension FullFile {
         INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
         SELECT n.value, a.queue_id, a.id, 'insert' FROM sluice_action_rows AS a JOIN sluice_counters AS n
         WHERE n.name = 'epoch' ORDER BY a.id LIMIT 2;
+        INSERT INTO sluice_rate_rows VALUES ('run/*', 0);
         INSERT INTO sluice_checkpointer VALUES (1, 7, 7, 'another start-of-the machine', 0, 0);
         INSERT OR IGNORE INTO sluice_closed_group_rows
         SELECT queue_id, 'closed' FROM sluice_queue_rows WHERE name = 'pass/a';

@@ -226,7 +226,7 @@ struct WallClockTests {
         } before: { broker in
             try await broker.hold("notes", by: "ops", for: Self.whole)
             try await broker.enqueue(Note("a"))
-            try await until { broker.scheduler.time(of: .endHolds) != nil }
+            try await until { broker.scheduler.time(of: .endControls) != nil }
         } after: { broker in
             let rest = try await advance(broker) { log.elements.count >= 1 }
             switch (jump.isForward, moment) {
@@ -236,6 +236,35 @@ struct WallClockTests {
             case (false, .restart): #expect((Self.whole...Self.whole + Self.lag).contains(rest))
             }
             try await #expect(broker.holds().isEmpty)
+        }
+    }
+
+    @Test(
+        "G8: a closed gate opens when the clock jumps past its time; a jump back does not prolong it",
+        arguments: ClockJump.allCases,
+        ClockMoment.allCases
+    )
+    func closing(_ jump: ClockJump, _ moment: ClockMoment) async throws {
+        try await over(jump, moment) { broker in
+            var options = RouteOptions()
+            options.gates = ["server"]
+            try broker.route("*", Note.self, options) { note, _ in
+                log.append(note.text)
+                return .success
+            }
+        } before: { broker in
+            try await broker.closeGate("server", isKept: true, for: Self.whole)
+            try await broker.enqueue(Note("a"))
+            try await until { broker.scheduler.time(of: .endControls) != nil }
+        } after: { broker in
+            let rest = try await advance(broker) { log.elements.count >= 1 }
+            let left = Self.whole - Self.gone
+            switch (jump.isForward, moment) {
+            case (true, .running): #expect(rest <= Self.look)
+            case (true, .restart): #expect(rest <= Self.lag)
+            case (false, .running): #expect((left...left + Self.lag).contains(rest))
+            case (false, .restart): #expect((Self.whole...Self.whole + Self.lag).contains(rest))
+            }
         }
     }
 

@@ -52,6 +52,59 @@ extension BrokerConformance {
         #expect(numbers.elements == [1])
     }
 
+    func closings(_ broker: Engine) async throws {
+        let log = EventLog<String>()
+        var options = RouteOptions()
+        options.gates = ["server"]
+        try broker.route("*", Note.self, options) { note, _ in
+            log.append(note.text)
+            return log.elements.count == 1 ? .retry(after: .seconds(30), closing: "server") : .success
+        }
+        try await broker.openGate("server")
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            try await until { try await broker.gates().first?.opensAt != nil }
+            let end = try await broker.gates().first?.opensAt
+            // The later end counts.
+            try await broker.closeGate("server", isKept: false, for: .seconds(10))
+            try await #expect(broker.gates().first?.opensAt == end)
+            try await broker.enqueue(Note("b", in: "other"))
+            await broker.waitUntilIdle()
+            #expect(log.elements == ["a"])
+            try await #expect(broker.status(of: "other").because.first == .gate("server", until: end))
+            try await until {
+                engine.clock.advance(by: .seconds(1))
+                return log.elements.count == 3
+            }
+        }
+        #expect(log.elements.sorted() == ["a", "a", "b"])
+    }
+
+    func rates(_ broker: Engine) async throws {
+        let log = EventLog<String>()
+        let options = RouteOptions(rate: RateLimit(1, per: .seconds(10), name: "server"))
+        try broker.route("*", Note.self, options) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        try await broker.enqueue(["a", "b", "c"].map { Note($0, in: QueueName($0)) })
+        let start = engine.clock.uptime
+        try await running(broker) {
+            _ = try await log.wait(forCount: 1)
+            let queue = QueueName(log.elements == ["a"] ? "b" : "a")
+            try await until {
+                let because = try await broker.status(of: queue).because.first
+                if case .permit(.rate("server", _)) = because { return true } else { return false }
+            }
+            #expect(log.elements.count == 1)
+            try await until {
+                engine.clock.advance(by: .seconds(1))
+                return log.elements.count == 3
+            }
+        }
+        #expect(engine.clock.uptime - start >= .seconds(20))
+    }
+
     func deadLetters(_ broker: Engine) async throws {
         let (log, isMended) = (EventLog<String>(), Signal())
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, _ in

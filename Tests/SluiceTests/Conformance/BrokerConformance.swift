@@ -35,6 +35,8 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .failQueue: try await failQueue(broker)
         case .holds: try await holds(broker)
         case .gates: try await gates(broker)
+        case .closings: try await closings(broker)
+        case .rates: try await rates(broker)
         case .deadLetters: try await deadLetters(broker)
         case .edits: try await edits(broker)
         case .moves: try await moves(broker)
@@ -64,6 +66,8 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case failQueue = "G9: the actions after a failed one become dead letters, later arrivals run"
     case holds = "a hold keeps its queues from starting until it is ended"
     case gates = "an action waits for its gate without an attempt"
+    case closings = "an outcome closes a gate until a time for all that need it; it opens by itself"
+    case rates = "no more actions of a route start in a time than its rate limit allows"
     case deadLetters = "a dead letter is put back at its old place, or purged"
     case edits = "an edited action runs with its new payload, at its place"
     case moves = "a moved action runs in its new queue; one that is moved to the front runs next"

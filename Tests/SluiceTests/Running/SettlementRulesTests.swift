@@ -52,6 +52,27 @@ import Testing
         )
     }
 
+    @Test("An outcome that closes a gate waits for it; with a name that no gate can have it only waits")
+    func closing() {
+        let text = "the handler asked for a retry"
+        #expect(
+            Self.settlement(.outcome(.retry(after: .seconds(9), closing: "server")))
+                == .retry(after: .seconds(9), untilOpen: "server", closes: true, error: text)
+        )
+        #expect(
+            Self.settlement(.outcome(.release(after: .zero, closing: "server", because: "busy")))
+                == .release(after: .seconds(1), untilOpen: "server", closes: true, error: "busy")
+        )
+        #expect(
+            Self.settlement(.outcome(.retry(after: .seconds(9), closing: "")))
+                == .retry(after: .seconds(9), error: text)
+        )
+        #expect(
+            Self.settlement(.outcome(.release(after: .seconds(9), closing: "a\0b")))
+                == .release(after: .seconds(9))
+        )
+    }
+
     @Test("A thrown error is a retry by the policy, with the error's text")
     func threw() {
         let settlement = Self.settlement(.threw(Refusal("no network")))

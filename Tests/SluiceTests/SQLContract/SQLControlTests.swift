@@ -112,6 +112,8 @@ struct SQLControlTests {
             ("INSERT INTO sluice_gates (gate, state) VALUES ('g', 'ajar')", "sluice_gates.state"),
             ("UPDATE sluice_gates SET state = NULL", "sluice_gates.state"),
             ("UPDATE sluice_gates SET gate = 'h'", "sluice_gates"),
+            ("UPDATE sluice_gates SET opens_at = 1", "sluice_gates"),
+            ("INSERT INTO sluice_gates (gate, state, opens_at) VALUES ('h', 'closed', 1)", "sluice_gates"),
         ]
     )
     func refusals(_ sql: String, _ named: String) async throws {

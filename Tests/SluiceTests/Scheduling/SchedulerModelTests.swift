@@ -49,6 +49,8 @@ private struct Model {
     }
 
     static let limits: [RouteID: Int] = [RouteID(rawValue: 1): 1, RouteID(rawValue: 2): 2]
+    /// The route with a rate limit.
+    static let rated = RouteID(rawValue: 3)
 
     var generator: SplitMix
     /// Many queues whose actions take milliseconds, or few of which each takes long.
@@ -64,6 +66,8 @@ private struct Model {
     var settling: [(queue: QueueID, order: ClaimOrder?)] = []
     var now = Duration.zero
     var lastRetry: Int64 = 0
+    /// When the rate limit allows the next start.
+    var nextStart = Duration.zero
     /// The runs of routes that limit them: how many each has, and which.
     var use: [RouteID: Int] = [:]
     var limited: [QueueID: RouteID] = [:]
@@ -262,6 +266,10 @@ extension Model {
             }
             use[route, default: 0] += 1
             limited[order.queue] = route
+        }
+        if route == Self.rated {
+            guard nextStart <= now else { return .conclusion(.lacksRate(route, until: nextStart)) }
+            nextStart = now + (isBusy ? .milliseconds(3) : .seconds(2))
         }
         return .run
     }

@@ -94,6 +94,20 @@ import Testing
         #expect(machine.phases[1] == .running)
     }
 
+    @Test("A gate that opens by itself, and a hold that ends, are work for that time")
+    func workForLater() {
+        for conclusion in [.gated("a"), .held] as [ClaimConclusion] {
+            let machine = Self.blocked([1: conclusion])
+            #expect(machine.workAhead == .none)
+            _ = machine.expectEnd(at: .seconds(600), noLaterThan: .seconds(60))
+            #expect(machine.workAhead == .later(.seconds(600)))
+            #expect(machine.nextDeadline == .seconds(60))
+            #expect(machine.timeReached(.seconds(60)).first == .perform(.endControls))
+            _ = machine.expectEnd(at: .seconds(600), noLaterThan: .seconds(600))
+            #expect(machine.workAhead == .later(.seconds(600)))
+        }
+    }
+
     @Test("A machine that is stopped has forgotten them, and nothing wakes them")
     func stopped() {
         let machine = Self.blocked([1: .gated("a"), 2: .held])

@@ -230,8 +230,10 @@ struct StoreSuspectTests {
         let parent = try ProcessIdentityTests.mark(of: getppid(), like: mark)
         try fixture.execute(
             """
-            INSERT INTO sluice_gate_rows VALUES ('of the living', 1, 1, 0, 7, \(getppid()), '\(parent)');
-            INSERT INTO sluice_gate_rows VALUES ('of the dead', 1, 1, 0, 8, \(getppid()), '\(parent)0');
+            INSERT INTO sluice_gate_rows
+            VALUES ('of the living', 1, 1, 0, 7, \(getppid()), '\(parent)', NULL, NULL);
+            INSERT INTO sluice_gate_rows
+            VALUES ('of the dead', 1, 1, 0, 8, \(getppid()), '\(parent)0', NULL, NULL);
             """
         )
         try await fixture.store.startRunning()

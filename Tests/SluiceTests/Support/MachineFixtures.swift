@@ -53,6 +53,10 @@ final class TestMachine {
     func routesChanged() -> [SchedulerDecision] { machine.routesChanged() }
     func holdsChanged() -> [SchedulerDecision] { machine.holdsChanged() }
     func standing(_ queue: QueueID) -> QueueReadiness { machine.readiness(of: queue) }
+    func expectEnd(at end: Duration, noLaterThan limit: Duration) -> [SchedulerDecision] {
+        machine.expectEnd(at: end, noLaterThan: limit)
+    }
+
     func askAgain(all: Bool) -> [SchedulerDecision] { machine.askAgain(all: all) }
 
     func opened(

@@ -3,6 +3,8 @@ struct Agenda {
     var deadlines = DeadlineQueue()
     /// The earliest time after its deadline that was asked for, of the look for due actions.
     private var asked: Duration?
+    /// When the next hold or closing of a gate ends, as commits have reported; perhaps later than the chore.
+    var nextEnd: Duration?
     /// Whether scheduled actions are about to get their places: decided, and no time set since.
     var isAdmitting = false
     /// When the next look for due actions is made, and when the first of them is due, perhaps later.

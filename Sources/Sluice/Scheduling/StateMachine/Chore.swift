@@ -16,7 +16,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case measure
     /// Make unsynced commits survive a loss of power.
     case sync
-    case endHolds
+    /// End holds whose time has passed, and open gates that were closed until now.
+    case endControls
     /// Copy the WAL again, after a reader has prevented it.
     case checkpointWAL
     /// Truncate the WAL, so that no deleted data remains in it.

@@ -6,6 +6,8 @@ package enum ClaimConclusion: Hashable, Sendable {
     case unfinished
     case waiting(RetryWait, until: Duration)
     case lacksPermit(RouteID, limit: Int)
+    /// The rate limit of this line allows the next start at that time.
+    case lacksRate(RouteID, until: Duration)
     case awaitsTrial(CrashSuspect)
     /// There is no route for the head: a new route changes that, or a wake.
     case unroutable
@@ -16,7 +18,7 @@ package enum ClaimConclusion: Hashable, Sendable {
     /// Whether a wake during the claim may have changed it; permits and suspicion are checked again anyway.
     var isOutdatedByWake: Bool {
         switch self {
-        case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere: true
+        case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere, .lacksRate: true
         case .unfinished, .lacksPermit, .awaitsTrial: false
         }
     }

@@ -10,7 +10,7 @@ struct DeadlineQueue {
         fileprivate func isWork(ofChores: Bool) -> Bool {
             switch self {
             case .queue, .attempt: true
-            case .chore(let chore): ofChores && [.admitScheduled, .sweep, .endHolds].contains(chore)
+            case .chore(let chore): ofChores && [.admitScheduled, .sweep, .endControls].contains(chore)
             }
         }
     }

@@ -5,4 +5,12 @@ enum QueueObstacle: Equatable {
     case hold
     /// Another process runs its actions, one after the other.
     case taken
+
+    /// Whether time alone may remove it.
+    var mayEnd: Bool {
+        switch self {
+        case .gate, .hold: true
+        case .route, .taken: false
+        }
+    }
 }

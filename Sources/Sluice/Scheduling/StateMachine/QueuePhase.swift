@@ -11,5 +11,7 @@ enum QueuePhase: Equatable {
     /// Its head waits until a deadline, which is valid while its number is this one.
     case waiting(RetryWait, until: Duration, deadline: Int)
     case lackingPermit(RouteID)
+    /// It waits in the line of a rate limit; the queue that has the turn waits for the time.
+    case lackingRate(RouteID)
     case suspect
 }

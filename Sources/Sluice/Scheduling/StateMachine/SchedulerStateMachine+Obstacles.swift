@@ -4,6 +4,7 @@ extension SchedulerStateMachine {
         // Those without a route still come again with their claims.
         routeless = RoutelessQueues()
         lift { $0 == .route }
+        leaveRates()
         return decide()
     }
 

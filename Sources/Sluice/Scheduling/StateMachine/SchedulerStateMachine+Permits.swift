@@ -10,6 +10,9 @@ extension SchedulerStateMachine {
     func readiness(of queue: QueueID) -> QueueReadiness {
         switch phases[queue] {
         case .lackingPermit: .lacksRoutePermit
+        case .lackingRate(let limit): .lacksRate(until: rates.time(of: limit))
+        case .waiting:
+            rates.turn(of: queue).map { QueueReadiness.lacksRate(until: rates.time(of: $0)) } ?? .free
         case .suspect: .awaitsTrial
         case .ready where trial.isActive: .awaitsTrial
         case .ready where permitsInUse >= concurrency: .lacksPermit
@@ -40,6 +43,36 @@ extension SchedulerStateMachine {
         }
     }
 
+    // MARK: - Rate limits
+
+    mutating func awaitTurn(_ queue: QueueID, at limit: RouteID, until time: Duration) {
+        // Its head may have been of another route when it got that turn.
+        if let turn = rates.turn(of: queue), turn != limit { endTurn(of: queue) }
+        if rates.refused(queue, by: limit, until: time) {
+            postpone(queue, .unwritten, until: time)
+        } else {
+            phases[queue] = .lackingRate(limit)
+        }
+    }
+
+    /// Passes the turn at a rate limit on, if a queue has it that has started or waits for something else.
+    mutating func endTurn(of queue: QueueID) {
+        guard let limit = rates.endTurn(of: queue) else { return }
+        while let next = rates.next(at: limit) {
+            if phases[next] == .lackingRate(limit) { return makeReady(next) }
+            _ = rates.endTurn(of: next)
+        }
+    }
+
+    /// Claims the queues that wait for a rate limit again, since other routes may apply to them now.
+    mutating func leaveRates() {
+        guard !rates.isEmpty else { return }
+        let haveTurn = rates.queuesWithTurn
+        rates = RateLines()
+        for queue in haveTurn { wake(queue) }
+        for (queue, phase) in phases { if case .lackingRate = phase { wake(queue) } }
+    }
+
     // MARK: - Chores and rest
 
     package mutating func schedule(_ chore: Chore, at time: Duration?) -> [SchedulerDecision] {
@@ -49,6 +82,12 @@ extension SchedulerStateMachine {
 
     package mutating func schedule(_ chore: Chore, noLaterThan time: Duration) -> [SchedulerDecision] {
         agenda.schedule(chore, noLaterThan: time) ? decide() : []
+    }
+
+    /// A hold or the closing of a gate ends at a time, which is checked at `limit` too.
+    mutating func expectEnd(at end: Duration, noLaterThan limit: Duration) -> [SchedulerDecision] {
+        agenda.nextEnd = min(agenda.nextEnd ?? end, end)
+        return schedule(.endControls, noLaterThan: min(end, limit))
     }
 
     package mutating func admitNext(
@@ -83,6 +122,7 @@ extension SchedulerStateMachine {
             case .attempt(let claim): decisions.append(.timeOut(claim: claim))
             case .chore(let chore):
                 if chore == .admitScheduled { agenda.isAdmitting = true }
+                if chore == .endControls { agenda.nextEnd = nil }
                 decisions.append(.perform(chore))
             case .queue(let queue):
                 guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }

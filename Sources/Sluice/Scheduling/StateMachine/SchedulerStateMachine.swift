@@ -11,7 +11,7 @@ internal import HeapModule
 /// (unknown) ────▶ ready ───────────────▶ claiming ───────────▶ running ────────────────▶ settling ─▶ ready
 ///                     ▲                       │ nothing to run, parked: forgotten
 ///                     │ time reached          ├─▶ waiting (retry)
-///                     │ permit released       ├─▶ lacking a permit of its route
+///                     │ permit released       ├─▶ lacking a permit of its route, or its rate limit
 ///                     │ nothing runs          └─▶ waiting for its trial (a suspect, G7)
 /// ```
 package struct SchedulerStateMachine {
@@ -30,6 +30,7 @@ package struct SchedulerStateMachine {
     /// Waits of queues that are polled again: a wall clock that was set back cannot restart them (G8).
     var waits: [QueueID: (wait: RetryWait, until: Duration, isOver: Bool)] = [:]
     var lines = RouteLines()
+    var rates = RateLines()
     /// The claims of runs of queues with several slots.
     ///
     /// The phase of such a queue is that of its next claim: a wake-up costs one vain claim, not one a slot.
@@ -85,6 +86,7 @@ package struct SchedulerStateMachine {
         waits[queue] = nil
         if let route { lines.began(claim, of: route) }
         endCall(of: queue, hasTaken: route)
+        endTurn(of: queue)
         hasRoute(queue)
         trial.started(queue, claim: claim)
         if room != .single { beside.insert(claim) }
@@ -121,6 +123,7 @@ package struct SchedulerStateMachine {
             phases[queue] = .lackingPermit(route)
             // A permit may have been freed between the transaction and now.
             if !lines.enqueue(queue, for: route, limit: limit) { makeReady(queue) }
+        case .lacksRate(let limit, let time): awaitTurn(queue, at: limit, until: time)
         case .awaitsTrial(let suspect):
             // The trial may have ended between the transaction and now.
             phases[queue] = .suspect
@@ -133,6 +136,7 @@ package struct SchedulerStateMachine {
             taken.append(queue)
         }
         endCall(of: queue, hasTaken: nil)
+        if case .lacksRate = conclusion {} else { endTurn(of: queue) }
         askNextTaken(behind: queue)
         return decide()
     }
@@ -206,7 +210,7 @@ package struct SchedulerStateMachine {
             makeReady(queue)
             waits[queue] = (wait, until, isOver: false)
         // Its head may be another one now, of another route.
-        case .lackingPermit: makeReady(queue)
+        case .lackingPermit, .lackingRate: makeReady(queue)
         // These check the head again in any case.
         case .ready, .running, .full, .settling, .suspect: break
         }

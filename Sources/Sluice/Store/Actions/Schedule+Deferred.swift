@@ -28,6 +28,8 @@ extension Schedule {
         let delay: Duration?
         let gate: GateName?
 
+        init(delay: Duration?, gate: GateName?) { (self.delay, self.gate) = (delay, gate) }
+
         /// A gate whose counter `opening` is later than that of the attempt's begin has opened since.
         init(_ delay: Duration, untilOpen gate: GateName?, openedSince opening: Int64, _ controls: Controls) {
             self.gate = gate

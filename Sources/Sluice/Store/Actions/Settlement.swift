@@ -5,12 +5,12 @@ package enum Settlement: Sendable, Hashable {
     case success
     /// Like `success`, with the application's writes in the same transaction.
     case successWriting(SettlingWork)
-    /// The action waits and is retried.
-    case retry(after: Duration, untilOpen: GateName? = nil, error: String)
+    /// The action waits and is retried; `closes`: its gate is closed for the delay.
+    case retry(after: Duration, untilOpen: GateName? = nil, closes: Bool = false, error: String)
     /// The action has failed for good.
     case fail(FailureCause, FailurePolicy, error: String)
     /// The action is given back without spending the attempt, and waits; an error replaces the last one.
-    case release(after: Duration, untilOpen: GateName? = nil, error: String? = nil)
+    case release(after: Duration, untilOpen: GateName? = nil, closes: Bool = false, error: String? = nil)
     /// The action is given back by a stopping broker, and waits for nothing.
     case stop
 

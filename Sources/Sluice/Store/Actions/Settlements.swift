@@ -5,6 +5,7 @@ final class Settlements: TransactionSubject {
     let core: TransactionCore
     let removals: Removals
     let schedule: Schedule
+    let closings: Closings
     let groups: Groups
     let failures: Failures
     let edits: Edits
@@ -15,6 +16,7 @@ final class Settlements: TransactionSubject {
         _ core: TransactionCore,
         _ removals: Removals,
         _ schedule: Schedule,
+        _ closings: Closings,
         _ groups: Groups,
         _ failures: Failures,
         _ edits: Edits,
@@ -23,7 +25,7 @@ final class Settlements: TransactionSubject {
     ) {
         (self.core, self.removals, self.schedule, self.groups) = (core, removals, schedule, groups)
         (self.failures, self.edits, self.enqueues) = (failures, edits, enqueues)
-        self.history = history
+        (self.closings, self.history) = (closings, history)
     }
 
     func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
@@ -44,10 +46,11 @@ final class Settlements: TransactionSubject {
         let run = EndedRun(receipt: receipt, began: began, place: place, discipline: discipline, state: state)
         switch settlement {
         case .success, .successWriting: preconditionFailure("a success is settled by its own method")
-        case .retry(let delay, let gate, let error):
+        case .retry(let delay, let gate, let closes, let error):
             try history.record(run.failed, "retry", error: error)
-            try wait(run, delay, gate, isRetry: true, error)
-        case .release(let delay, let gate, let error): try wait(run, delay, gate, isRetry: false, error)
+            try wait(run, delay, gate, closes: closes, isRetry: true, error)
+        case .release(let delay, let gate, let closes, let error):
+            try wait(run, delay, gate, closes: closes, isRetry: false, error)
         case .stop: try stop(run)
         case .fail(let cause, let policy, let error): try fail(run, cause, policy, error)
         }
@@ -56,14 +59,20 @@ final class Settlements: TransactionSubject {
     }
 
     /// Writes a wait, and clears suspicion; a release spends no attempt, and may keep the last error.
+    ///
+    /// If it closes its gate, the action waits for the delay and for the gate, which may be closed longer.
     private func wait(
         _ run: EndedRun,
         _ delay: Duration,
         _ gate: GateName?,
+        closes: Bool,
         isRetry: Bool,
         _ error: String?
     ) throws(SQLiteError) {
-        let wait = try Schedule.Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
+        let wait =
+            try closes
+            ? Schedule.Wait(delay: max(delay, .zero), gate: gate)
+            : Schedule.Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
         try connection.cached(
             """
             INSERT INTO sluice_state_rows
@@ -84,6 +93,7 @@ final class Settlements: TransactionSubject {
             ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
             if isRetry { $0.error = error.map(bounded) }
         }
+        if closes, let gate, !mutant("closing") { try closings.close(gate, isKept: true, for: delay) }
         try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, wait)
     }
 

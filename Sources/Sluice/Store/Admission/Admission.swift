@@ -8,6 +8,23 @@ package final class Admission: Sendable {
         /// After this many deaths of the process while an action ran alone, it is not run again.
         let crashLimit: Int
         let failure: FailurePolicies
+        var rate: Rate?
+    }
+
+    /// A route's rate limit; a class, since each claim copies the entry of its route.
+    package final class Rate: Sendable {
+        let name: String
+        /// Identifies the line of the queues that wait for the limit.
+        let line: RouteID
+        /// The time between two starts.
+        let interval: Duration
+        /// How far ahead of now the limit's time may be when an action starts.
+        let tolerance: Duration
+
+        package init(name: String, line: RouteID, interval: Duration, burst: Int) {
+            (self.name, self.line, self.interval) = (name, line, interval)
+            tolerance = interval * (burst - 1)
+        }
     }
 
     private let routes: PatternTable<[String?: Entry]>
@@ -24,6 +41,7 @@ package final class Admission: Sendable {
         gates: [GateName] = [],
         crashLimit: Int = .max,
         failure: FailurePolicies = FailurePolicies(),
+        rate: Rate? = nil,
         queues: QueueTable = QueueTable()
     ) {
         let route = Entry(
@@ -31,7 +49,8 @@ package final class Admission: Sendable {
             concurrency: concurrency,
             gates: gates,
             crashLimit: crashLimit,
-            failure: failure
+            failure: failure,
+            rate: rate
         )
         var routes = PatternTable<[String?: Entry]>()
         routes[.prefix([])] = [kind: route]

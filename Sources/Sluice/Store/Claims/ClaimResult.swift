@@ -16,6 +16,8 @@ package enum ClaimResult: Sendable {
     /// No route has the head's kind, or none has its queue.
     case unroutable
     case lacksPermit(RouteID, limit: Int)
+    /// The rate limit with this line allows the next start at a time by the clock's uptime.
+    case lacksRate(RouteID, until: Duration)
     /// The head ran when its process died, and waits for its trial.
     case awaitsTrial(CrashSuspect)
     /// Heads were removed or deferred, or actions became due, and there may be more: claim again.

@@ -10,6 +10,7 @@ final class Claims: TransactionSubject {
     let failures: Failures
     let removals: Removals
     let blocks: QueueBlocks
+    let rates: Rates
     var runElsewhere = RunElsewhere()
     var names: [QueueID: QueueName] = [:]
     /// The most names of queues that are kept.
@@ -27,10 +28,12 @@ final class Claims: TransactionSubject {
         _ registry: RunnerRegistry,
         _ failures: Failures,
         _ removals: Removals,
-        _ blocks: QueueBlocks
+        _ blocks: QueueBlocks,
+        _ rates: Rates
     ) {
         (self.core, self.batches, self.groups, self.schedule) = (core, batches, groups, schedule)
         (self.registry, self.failures, self.removals, self.blocks) = (registry, failures, removals, blocks)
+        self.rates = rates
     }
 
     func forget() { names = [:] }
@@ -174,6 +177,10 @@ final class Claims: TransactionSubject {
         }
         if let limit = route.concurrency, !core.routeUse.isFree(route) {
             return .lacksPermit(route.id, limit: limit)
+        }
+        // Last, since it counts the start.
+        if let rate = route.rate, !mutant("rate"), let wait = try rates.start(by: rate) {
+            return .lacksRate(rate.line, until: core.uptime + wait)
         }
         return .claimed(try run(row, in: queue, route, trialSize, controls.opening, turn))
     }

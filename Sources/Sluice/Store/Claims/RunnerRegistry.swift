@@ -10,6 +10,7 @@ final class RunnerRegistry: TransactionSubject {
     let waits: Waits
     let batches: Batches
     let schedule: Schedule
+    let rates: Rates
     /// Whether it has started to run the queues and not stopped; without an epoch it was declared dead.
     private(set) var isToRun = false
     /// Decides whether other processes are removed when their leases end.
@@ -24,11 +25,12 @@ final class RunnerRegistry: TransactionSubject {
         _ gatesAndHolds: GatesAndHolds,
         _ waits: Waits,
         _ batches: Batches,
-        _ schedule: Schedule
+        _ schedule: Schedule,
+        _ rates: Rates
     ) {
         (self.core, self.settlements, self.history, self.blocks) = (core, settlements, history, blocks)
         (self.gatesAndHolds, self.waits, self.batches) = (gatesAndHolds, waits, batches)
-        self.schedule = schedule
+        (self.schedule, self.rates) = (schedule, rates)
     }
 
     func begin() { before = (isToRun, silence) }
@@ -47,6 +49,8 @@ final class RunnerRegistry: TransactionSubject {
         core.epoch = nil
         try register()
         try gatesAndHolds.removeEndedHolds()
+        try gatesAndHolds.closings.openEnded()
+        try rates.removeRecovered()
         try waits.liftUndecodable()
         try waits.endReleases()
         try waits.shortenWaits()

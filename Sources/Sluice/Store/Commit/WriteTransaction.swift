@@ -8,6 +8,7 @@ package final class WriteTransaction {
     let groups: Groups
     let batches: Batches
     let schedule: Schedule
+    let closings: Closings
     let failures: Failures
     let removals: Removals
     let queueRows: QueueRows
@@ -19,6 +20,7 @@ package final class WriteTransaction {
     let history: AttemptHistory
     let settlements: Settlements
     let waits: Waits
+    let rates: Rates
     let registry: RunnerRegistry
     let claims: Claims
     let deadLetters: DeadLetters
@@ -37,19 +39,41 @@ package final class WriteTransaction {
         groups = Groups(core)
         batches = Batches(core)
         schedule = Schedule(core, blocks, groups)
+        closings = Closings(core, schedule)
         failures = Failures(core, blocks, keys, groups)
         removals = Removals(core, blocks, keys, groups)
         queueRows = QueueRows(core, failures, blocks)
         fronts = QueueFronts(core, schedule)
-        gatesAndHolds = GatesAndHolds(core, schedule)
+        gatesAndHolds = GatesAndHolds(core, closings)
         expiry = Expiry(core, keys, removals, groups, failures, blocks, schedule)
         edits = Edits(core, queueRows, schedule, groups, keys, blocks, fronts, expiry, failures)
         enqueues = Enqueues(core, keys, queueRows, edits, expiry, groups, schedule)
         history = AttemptHistory(core)
-        settlements = Settlements(core, removals, schedule, groups, failures, edits, enqueues, history)
+        settlements = Settlements(
+            core,
+            removals,
+            schedule,
+            closings,
+            groups,
+            failures,
+            edits,
+            enqueues,
+            history
+        )
         waits = Waits(core, schedule)
-        registry = RunnerRegistry(core, settlements, history, blocks, gatesAndHolds, waits, batches, schedule)
-        claims = Claims(core, batches, groups, schedule, registry, failures, removals, blocks)
+        rates = Rates(core)
+        registry = RunnerRegistry(
+            core,
+            settlements,
+            history,
+            blocks,
+            gatesAndHolds,
+            waits,
+            batches,
+            schedule,
+            rates
+        )
+        claims = Claims(core, batches, groups, schedule, registry, failures, removals, blocks, rates)
         deadLetters = DeadLetters(core, blocks, queueRows, groups, keys)
         cancellations = Cancellations(core, removals)
         handles = HandleOperations(
@@ -67,7 +91,7 @@ package final class WriteTransaction {
             removals
         )
         transfers = Transfers(core, keys, queueRows, groups, expiry, schedule)
-        remembering = [keys, groups, schedule, expiry, registry, claims]
+        remembering = [keys, groups, schedule, expiry, rates, registry, claims]
     }
 
     convenience init(

@@ -2,16 +2,14 @@ internal import SluiceSQLite
 
 final class GatesAndHolds: TransactionSubject {
     let core: TransactionCore
-    let schedule: Schedule
+    let closings: Closings
 
-    init(_ core: TransactionCore, _ schedule: Schedule) { (self.core, self.schedule) = (core, schedule) }
+    init(_ core: TransactionCore, _ closings: Closings) { (self.core, self.closings) = (core, closings) }
 
     func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) throws(SQLiteError) {
         let known = try core.controls().gates[gate]
         let isOpened = isOpen && known?.isOpen != true
-        if isOpened {
-            try connection.cached("UPDATE sluice_counters SET value = value + 1 WHERE name = 'opening'").run()
-        }
+        if isOpened { try closings.countOpening() }
         // Opening an open gate that is kept does not limit it to this opening of the file.
         try connection.cached(
             """
@@ -23,7 +21,7 @@ final class GatesAndHolds: TransactionSubject {
             ON CONFLICT (name) DO UPDATE SET
                 opening = iif(?3, excluded.opening, opening),
                 changed_at_us = iif(is_open = excluded.is_open, changed_at_us, excluded.changed_at_us),
-                is_open = excluded.is_open,
+                is_open = excluded.is_open, opens_at_us = NULL, closed_for_us = NULL,
                 (owner, owner_pid, owner_process) = (
                     iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner),
                     iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_pid),
@@ -34,11 +32,9 @@ final class GatesAndHolds: TransactionSubject {
             .bind(7, isKept ? nil : core.identity.mark).run()
         core.changedControls(.gates)
         if isOpened {
-            core.opened(GateOpening(gate: gate, spread: spread))
-            try schedule.expectOpening(for: gate)
-        }
-        if isOpen != (known?.isOpen ?? false) {
-            core.events.record(isOpen ? .gateOpened : .gateClosed) { $0.gate = gate }
+            try closings.opened(GateOpening(gate: gate, spread: spread))
+        } else if known?.isOpen == true, !isOpen {
+            core.events.record(.gateClosed) { $0.gate = gate }
         }
     }
 

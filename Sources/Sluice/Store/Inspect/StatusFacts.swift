@@ -7,7 +7,10 @@ struct StatusFacts: Sendable {
     /// If a process has died and left a program running, `process` is the one that ends that program.
     let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
     let hasClaims: Bool
+    /// The open gates, and those that the next broker opens, as their time has come.
     let openGates: Set<GateName>
+    /// When gates that are closed open by themselves.
+    let gateEnds: [GateName: Timestamp]
     /// The current holds, the oldest first.
     let holds: [(pattern: QueuePattern.Form, hold: Hold)]
     let walPath: String?
@@ -28,8 +31,11 @@ struct StatusFacts: Sendable {
             try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows").all { $0.int64(0) }
         )
         hasClaims = claims.contains { claim in runners.contains { $0.epoch == claim } }
-        let gates = try connection.cached("SELECT name FROM sluice_gate_rows WHERE is_open")
-        openGates = Set(try gates.all { GateName($0.text(0)) })
+        let gates = try connection.cached("SELECT name, is_open, opens_at_us FROM sluice_gate_rows").all {
+            (name: GateName($0.text(0)), isOpen: $0.bool(1), end: $0.optionalInt64(2))
+        }
+        openGates = Set(gates.filter { $0.isOpen || ($0.end ?? .max) <= now.microseconds }.map(\.name))
+        gateEnds = gates.reduce(into: [:]) { $0[$1.name] = $1.end.map(Timestamp.init(microseconds:)) }
         holds = try Hold.standing(connection, at: now).compactMap { hold in
             (try? hold.pattern.form()).map { (pattern: $0, hold: hold) }
         }

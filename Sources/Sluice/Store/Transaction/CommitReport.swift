@@ -9,6 +9,8 @@ package struct CommitReport: Sendable {
     /// Gates that were closed before the commit and are open now.
     package let openings: [GateOpening]
     package let changesHolds: Bool
+    /// When the next hold ends, or the next closed gate opens by itself, of those that the commit has met.
+    let endsAt: Timestamp?
     /// The commit's events, if the store is observed or the logger asks for them.
     package let events: [QueueEvent]
     /// Whether the store is observed; if not, the events are for the logger only.
@@ -23,6 +25,6 @@ package struct CommitReport: Sendable {
 
     var isEmpty: Bool {
         queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
-            && events.isEmpty && runnerChanges.isEmpty && dueAt == nil && !missesObservers
+            && events.isEmpty && runnerChanges.isEmpty && dueAt == nil && endsAt == nil && !missesObservers
     }
 }

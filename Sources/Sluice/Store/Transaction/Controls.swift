@@ -6,6 +6,10 @@ package struct Controls: Sendable {
         var isOpen: Bool
         /// The value of the counter `opening` when this gate last opened.
         var opening: Int64
+        /// When it opens by itself.
+        var opensAt: Timestamp?
+        /// How long it is closed, or was before it opened by itself.
+        var closedFor: Duration?
     }
 
     struct StandingHold: Sendable {
@@ -33,8 +37,16 @@ package struct Controls: Sendable {
 
     static func read(_ connection: Connection) throws(SQLiteError) -> Controls {
         var controls = Controls()
-        let gates = try connection.cached("SELECT name, is_open, opening FROM sluice_gate_rows").all {
-            (GateName($0.text(0)), GateState(isOpen: $0.bool(1), opening: $0.int64(2)))
+        let gates = try connection.cached(
+            "SELECT name, is_open, opening, opens_at_us, closed_for_us FROM sluice_gate_rows"
+        ).all {
+            let state = GateState(
+                isOpen: $0.bool(1),
+                opening: $0.int64(2),
+                opensAt: $0.optionalInt64(3).map(Timestamp.init(microseconds:)),
+                closedFor: $0.optionalInt64(4).map { .microseconds($0) }
+            )
+            return (GateName($0.text(0)), state)
         }
         controls.gates = Dictionary(gates) { _, last in last }
         // The table's CHECK admits only scopes that are patterns.

@@ -100,7 +100,7 @@ extension EventJournal {
             record(.gateOpened) { $0.gate = name }
         }
         for (name, gate) in told.gates where gate.isOpen && !controls.isOpen(name) {
-            record(.gateClosed) { $0.gate = name }
+            record(.gateClosed) { ($0.gate, $0.until) = (name, controls.gates[name]?.opensAt?.date) }
         }
         for hold in controls.holds where !told.holds.contains(where: { $0.id == hold.id }) {
             record(.held, hold)

@@ -49,6 +49,8 @@ final class TransactionCore {
     private var knownControls: Controls?
     private var controlChanges: ControlChanges = []
     private(set) var openings: [GateOpening] = []
+    /// The earliest end of a closed gate or a hold that this transaction has read or written.
+    private(set) var nextEnd: Timestamp?
     /// The counter `opening` at the last check for gates that other connections have opened.
     var seenOpening: Int64 = 0
     private var schema = SchemaCheck()
@@ -166,6 +168,7 @@ final class TransactionCore {
             runnerChanges: runnerChanges,
             openings: openings,
             changesHolds: controlChanges.contains(.holds),
+            endsAt: nextEnd,
             events: events.takeEvents(),
             isObserved: events.isOn,
             missesObservers: !events.isOn && events.interest.isAny,
@@ -193,6 +196,7 @@ final class TransactionCore {
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
         openings.removeAll()
+        nextEnd = nil
         (controlChanges, runnerChanges, hasForeignTimes) = ([], [], false)
     }
 
@@ -276,15 +280,19 @@ final class TransactionCore {
     }
 
     func opened(_ opening: GateOpening) { openings.append(opening) }
+    func expectEnd(at time: Timestamp) { nextEnd = min(nextEnd ?? time, time) }
 
-    /// Reads which gates other connections have opened, and whether they have changed a hold.
+    /// Reads which gates other connections have opened or closed for a time, and whether a hold has changed.
     private func readForeignControls(_ changes: Set<String>) throws(SQLiteError) {
         let haveChanged = changes.contains("hold") || changes.contains("gate")
         if changes.contains("hold") { controlChanges.insert(.holds) }
         if haveChanged { knownControls = nil }
         let controls = try controls()
-        for (name, gate) in controls.gates where gate.isOpen && gate.opening > seenOpening {
-            opened(GateOpening(gate: name, spread: .zero))
+        for (name, gate) in controls.gates {
+            if gate.isOpen && gate.opening > seenOpening {
+                opened(GateOpening(of: name, closedFor: gate.closedFor))
+            }
+            if let end = gate.opensAt { expectEnd(at: end) }
         }
         seenOpening = controls.opening
         if haveChanged { events.recordControls(controls) }

@@ -1,0 +1,55 @@
+/// Keeps the queues that wait for rate limits.
+///
+/// One queue has the turn at each limit. It waits for the time of the next start, and the others wait for the
+/// turn. When it has started, the next one gets the turn and is claimed: it starts too if the limit allows
+/// that, or waits for the new time. So a burst starts at once, and of many queues one is claimed at a time.
+struct RateLines {
+    private struct Line {
+        var turn: QueueID?
+        var until = Duration.zero
+        var queues = QueueLine()
+    }
+
+    /// By the first route that has the limit.
+    private var lines: [RouteID: Line] = [:]
+    /// The limit at which a queue has the turn.
+    private var turns: [QueueID: RouteID] = [:]
+
+    /// Records that a limit refuses a queue until a time; returns whether the queue has the turn.
+    mutating func refused(_ queue: QueueID, by limit: RouteID, until time: Duration) -> Bool {
+        let turn = lines[limit, default: Line()].turn ?? queue
+        lines[limit, default: Line()].until = time
+        guard turn == queue else {
+            lines[limit]?.queues.append(queue)
+            return false
+        }
+        give(queue, at: limit)
+        return true
+    }
+
+    /// Ends the turn of a queue, and returns at which limit it was.
+    mutating func endTurn(of queue: QueueID) -> RouteID? {
+        guard !turns.isEmpty, let limit = turns.removeValue(forKey: queue) else { return nil }
+        lines[limit]?.turn = nil
+        return limit
+    }
+
+    /// Gives the turn to the next queue in line.
+    mutating func next(at limit: RouteID) -> QueueID? {
+        guard let queue = lines[limit]?.queues.popFirst() else { return nil }
+        give(queue, at: limit)
+        return queue
+    }
+
+    private mutating func give(_ queue: QueueID, at limit: RouteID) {
+        lines[limit]?.turn = queue
+        turns[queue] = limit
+    }
+
+    var isEmpty: Bool { lines.isEmpty }
+    var queuesWithTurn: [QueueID] { Array(turns.keys) }
+    /// Returns the limit at which a queue has the turn.
+    func turn(of queue: QueueID) -> RouteID? { turns.isEmpty ? nil : turns[queue] }
+    /// Returns when a limit allows the next start.
+    func time(of limit: RouteID) -> Duration { lines[limit]?.until ?? .zero }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import SluiceTestKit
+import Testing
+
+@testable import Sluice
+
+@Suite("Gates that are closed until a time", .timeLimit(.minutes(2))) struct ClosingTests {
+    private static var gated: RouteOptions {
+        var options = RouteOptions()
+        options.gates = ["server"]
+        return options
+    }
+
+    @Test(
+        "An outcome closes a gate: all queues that need it wait, and start when it opens by itself",
+        arguments: Place.allCases,
+        [false, true]
+    )
+    func outcome(_ place: Place, _ isRelease: Bool) async throws {
+        let site = try Site(place)
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.route("*", Note.self, Self.gated) { note, attempt in
+            log.append("\(note.text) \(attempt.number)")
+            guard log.elements.count == 1 else { return .success }
+            return isRelease
+                ? .release(after: .seconds(30), closing: "server", because: "busy")
+                : .retry(after: .seconds(30), closing: "server")
+        }
+        try await broker.openGate("server")
+        try await broker.enqueue(Note("first", in: "q/0"))
+        try await running(broker) {
+            try await until { try await broker.gates().first?.opensAt != nil }
+            try await broker.enqueue((1...5).map { Note("\($0)", in: "q/\($0)") })
+            await broker.waitUntilIdle()
+            let gate = try #require(await broker.gates().first)
+            let end = try #require(gate.opensAt)
+            #expect(Timestamp(end) - Timestamp(gate.since) == .seconds(30) && !gate.isOpen)
+            let status = try await broker.status(of: "q/1")
+            #expect(status.because == [.gate("server", until: end)])
+            #expect(status.blockedUntil == end)
+            try await #expect(broker.status(of: "q/0").because.last == .retry(until: end))
+            site.clock.advance(by: .seconds(29))
+            await broker.waitUntilIdle()
+            #expect(log.elements == ["first 1"])
+            try await until {
+                site.clock.advance(by: .seconds(1))
+                return log.elements.count == 7
+            }
+            await broker.waitUntilIdle()
+        }
+        let again = isRelease ? "first 1" : "first 2"
+        #expect(log.elements.sorted() == (["first 1", again] + (1...5).map { "\($0) 1" }).sorted())
+        await broker.close()
+    }
+
+    @Test("The starts after a closing are spread: a server that is still busy gets one request each time")
+    func spread() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker { $0.concurrency = 1 }
+        let log = EventLog<String>()
+        try broker.route("*", Note.self, Self.gated) { note, _ in
+            log.append(note.text)
+            return .release(after: .seconds(100), closing: "server")
+        }
+        try await broker.openGate("server")
+        try await broker.enqueue((0..<20).map { Note("\($0)", in: "q/\($0)") })
+        try await running(broker) {
+            for round in 1...4 {
+                _ = try await log.wait(forCount: round)
+                try await until { broker.isAtRest(butFor: 0) }
+                #expect(log.elements.count == round)
+                // The time over which the starts are spread: each finds the gate closed again.
+                site.clock.advance(by: .seconds(10))
+                try await until { broker.isAtRest(butFor: 0) }
+                #expect(log.elements.count == round)
+                site.clock.advance(by: .seconds(90))
+            }
+        }
+        await broker.close()
+    }
+
+    @Test("The action itself waits too, if its route does not name the gate; other queues of the route go on")
+    func routeWithoutGate() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, attempt in
+            log.append("\(note.text) \(attempt.number)")
+            guard note.text == "a", attempt.number == 1 else { return .success }
+            return .retry(after: .seconds(30), closing: "server")
+        }
+        try await broker.enqueue(Note("a", in: "q/a"))
+        try await running(broker) {
+            try await until { try await broker.gates().first?.opensAt != nil }
+            try await broker.closeGate("server", for: .seconds(60))
+            try await broker.enqueue(Note("b", in: "q/b"))
+            _ = try await log.wait(forCount: 2)
+            // Its own delay is over, and the gate's closing is not.
+            site.clock.advance(by: .seconds(59))
+            await broker.waitUntilIdle()
+            #expect(log.elements == ["a 1", "b 1"])
+            site.clock.advance(by: .seconds(1))
+            _ = try await log.wait(forCount: 3)
+        }
+        #expect(log.elements == ["a 1", "b 1", "a 2"])
+        await broker.close()
+    }
+
+    @Test("An action that is deferred runs when the gate has opened, and does not hold up the others")
+    func deferred() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        try broker.queues("*", QueueOptions(discipline: .concurrent(2)))
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, attempt in
+            log.append("\(note.text) \(attempt.number)")
+            guard note.text == "a", attempt.number == 1 else { return .success }
+            return .retry(after: .seconds(30), closing: "server")
+        }
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            try await until { try await broker.gates().first?.opensAt != nil }
+            try await broker.enqueue(Note("b"))
+            _ = try await log.wait(forCount: 2)
+            try await broker.closeGate("server", for: .seconds(60))
+            site.clock.advance(by: .seconds(59))
+            try await until { broker.isAtRest(butFor: 0) }
+            #expect(log.elements == ["a 1", "b 1"])
+            site.clock.advance(by: .seconds(1))
+            _ = try await log.wait(forCount: 3)
+        }
+        #expect(log.elements == ["a 1", "b 1", "a 2"])
+        await broker.close()
+    }
+
+    @Test("G8: a closing outlives its broker, and the next one opens the gate", arguments: [29, 31])
+    func restart(_ seconds: Int) async throws {
+        let site = try Site()
+        let log = EventLog<String>()
+        let first = try await site.broker { $0.file.durability = .everything }
+        try await first.closeGate("server", isKept: true, for: .seconds(30))
+        try await first.enqueue(Note("a"))
+        await first.close()
+        site.clock.advance(by: .seconds(seconds))
+        let second = try await site.broker { $0.file.durability = .everything }
+        try second.route("*", Note.self, Self.gated) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        try await running(second) {
+            if seconds < 30 {
+                await second.waitUntilIdle()
+                #expect(log.elements.isEmpty)
+                site.clock.advance(by: .seconds(1))
+            }
+            _ = try await log.wait(forCount: 1)
+        }
+        try await #expect(second.gates().map(\.isOpen) == [true])
+        await second.close()
+    }
+
+    @Test("Observers learn of the wait with its gate, then of the closing with its end, then of the opening")
+    func events() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        try broker.route("*", Note.self, Self.gated) { _, attempt in
+            attempt.number == 1 ? .retry(after: .seconds(30), closing: "server") : .success
+        }
+        let recorder = EventRecorder(of: broker)
+        try await broker.openGate("server")
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            try await recorder.wait(for: .gateClosed)
+            site.clock.advance(by: .seconds(30))
+            try await recorder.wait(for: .succeeded)
+        }
+        let kinds: [QueueEvent.Kind] = [.retrying, .gateClosed, .gateOpened, .succeeded]
+        let events = recorder.history.events.drop { $0.kind != .retrying }.filter { kinds.contains($0.kind) }
+        #expect(events.map(\.kind) == kinds)
+        #expect(events.first?.gate == "server" && events.first?.delay == .seconds(30))
+        #expect(events.dropFirst().first?.until == events.first?.time.addingTimeInterval(30))
+        await broker.close()
+    }
+}
