@@ -27,6 +27,17 @@ public protocol Action: Codable, Sendable {
     var queue: QueueName { get }
     /// The key that orders the action in its queue; ``SortKey/arrival`` by default.
     var sortKey: SortKey { get }
+    /// The options with which each action is enqueued, such as an expiry or groups; none by default.
+    ///
+    /// ```swift
+    /// var options: EnqueueOptions { EnqueueOptions(expiresAt: link.validUntil, tag: "album-\(album)") }
+    /// ```
+    ///
+    /// For each field, the options of the call count if they set it: a value other than `nil`, or a list that
+    /// is not empty. Otherwise this one counts, even for ``EnqueueOptions/notBefore``. The property is read at
+    /// the enqueue, in all its forms. An edit of the payload does not read it. It is computed, so it is no
+    /// part of the payload; a stored property of this name and of another type is only a part of the payload.
+    var options: EnqueueOptions { get }
 }
 
 extension Action {
@@ -34,6 +45,8 @@ extension Action {
     public static var version: Int { 1 }
     /// The order of arrival.
     public var sortKey: SortKey { .arrival }
+    /// No options.
+    public var options: EnqueueOptions { EnqueueOptions() }
 }
 
 /// An action whose kind and payload are known at run time only, such as one read from a file.

@@ -68,7 +68,7 @@ public final class Broker: Sendable {
             acceptsUnsealed: options.acceptsUnsealedPayloads
         )
         routes = Routes()
-        drafter = Drafter(coder, routes)
+        drafter = Drafter(coder, routes, options.clock)
         reader = PayloadReader(coder)
         scheduler = Scheduler(store: store, routes: routes, options: options, broker: reference)
         runner = AttemptRunner(source: scheduler, reader: reader, drafter: drafter, options: options)

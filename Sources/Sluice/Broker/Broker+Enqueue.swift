@@ -124,7 +124,7 @@ extension Broker {
             var drafts: [ActionDraft] = []
             drafts.reserveCapacity(range.count)
             for index in range {
-                drafts.append(try drafter.draft(actions[index], notBefore: notBefore, extras))
+                drafts.append(try drafter.draft(actions[index], options, notBefore, extras))
             }
             return drafts
         }
