@@ -1,10 +1,10 @@
+internal import Logging
+
 #if canImport(FoundationEssentials)
 public import struct FoundationEssentials.Date
 #else
 public import struct Foundation.Date
 #endif
-
-internal import Logging
 
 /// Enqueuing; when a call returns, the action survives a kill and, by default, a loss of power (G1).
 extension Broker {
@@ -108,10 +108,10 @@ extension Broker {
         _ options: EnqueueOptions = EnqueueOptions(),
         onError: (@Sendable (SluiceError) -> Void)? = nil
     ) {
-        let queue = action.queue
-        let report =
-            onError ?? { [logger = self.options.logger] error in
-                let facts: Logger.Metadata = ["error": "\(error)", "queue": "\(queue)", "kind": "\(A.kind)"]
+        let (queue, kind, logger) = (action.queue, A.kind, self.options.logger)
+        let report: @Sendable (SluiceError) -> Void =
+            onError ?? { error in
+                let facts: Logger.Metadata = ["error": "\(error)", "queue": "\(queue)", "kind": "\(kind)"]
                 logger.error("a submitted action is not stored", metadata: facts)
             }
         do throws(SluiceError) {

@@ -17,7 +17,7 @@ extension Store {
         completion: @escaping @Sendable (Result<[ActionID], SluiceError>) -> Void
     ) {
         writer.submit(
-            Write(
+            Write<Result<[ActionID], SluiceError>>(
                 sync: .owed,
                 commitsOnWriterThread: true,
                 body: { try $0.enqueues.enqueue(drafts) },

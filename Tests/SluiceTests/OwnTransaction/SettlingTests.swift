@@ -134,7 +134,10 @@ struct SettlingTests {
             calls.append(1)
             throw Refusal("no")
         }
-        let work = SettlingWork(closure, Drafter(PayloadCoder(maximumByteCount: 1_000), Routes(), SystemClock()))
+        let work = SettlingWork(
+            closure,
+            Drafter(PayloadCoder(maximumByteCount: 1_000), Routes(), SystemClock())
+        )
         let other = try fixture.connect()
         try other.beginImmediate()
         let leader = Task { try await store.claim("q") }
