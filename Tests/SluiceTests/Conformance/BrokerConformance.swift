@@ -41,6 +41,9 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .cancels: try await cancels(broker)
         case .schedules: try await schedules(broker)
         case .expiry: try await expiry(broker)
+        case .queueExpiry: try await queueExpiry(broker)
+        case .ownOptions: try await ownOptions(broker)
+        case .submits: try await submits(broker)
         case .keys: try await keys(broker)
         case .because: try await because(broker)
         case .states: try await states(broker)
@@ -68,6 +71,9 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case cancels = "a cancelled action is removed, and its handler is cancelled if it runs"
     case schedules = "a scheduled action blocks nothing before its time"
     case expiry = "an expired action does not start"
+    case queueExpiry = "an action without an expiry gets that of its queue's options"
+    case ownOptions = "an action's own options count where the call sets none"
+    case submits = "submitted actions are stored in the order of the calls; an error is reported"
     case keys = "actions with one key are enqueued once"
     case states = "G15: each action has a state, from its enqueue to its end"
     case because = "G15: the status of a queue says why it does not move"
