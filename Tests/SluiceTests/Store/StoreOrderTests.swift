@@ -167,7 +167,7 @@ struct StoreOrderTests {
 
     @Test("G2: a sort key that is not a number is refused by the broker")
     func notANumber() async throws {
-        let broker = try await Broker(inMemory: BrokerOptions())
+        let broker = try await Broker.inMemory()
         for value in [Double.nan, .signalingNaN, -.nan] {
             #expect(
                 await refusal { try await broker.enqueue(Note("a", order: .real(value))) }
