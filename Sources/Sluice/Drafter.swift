@@ -101,7 +101,7 @@ final class Drafter: Sendable {
         try queue.validateForActions()
         try validateKind(kind)
         try validateVersion(version, of: kind)
-        if case .real(let value) = key.storage, value.isNaN {
+        if key.hasNaN {
             throw SluiceError(
                 .sortKeyNotANumber,
                 "the sort key of an action for the queue '\(queue)' is not a number"
