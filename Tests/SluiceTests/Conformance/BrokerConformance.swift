@@ -26,6 +26,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         let broker = try await engine.broker()
         switch promise {
         case .order: try await order(broker)
+        case .compositeKeys: try await compositeKeys(broker)
         case .oneSlot: try await oneSlot(broker)
         case .headBlocks: try await headBlocks(broker)
         case .receipts: try await receipts(broker)
@@ -56,6 +57,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
 /// The promises, each with guarantees of the contract.
 enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case order = "G2: actions run in the order of their keys, those of one key in the order of arrival"
+    case compositeKeys = "G2: a composite key orders by its first part, then by the next ones"
     case oneSlot = "G3: one handler of a queue runs at a time; queues run beside each other"
     case headBlocks = "G3: nothing of a queue runs before its head has finished"
     case receipts = "G6: a receipt reports how its action ended"
