@@ -33,10 +33,10 @@ public protocol Action: Codable, Sendable {
     /// var options: EnqueueOptions { EnqueueOptions(expiresAt: link.validUntil, tag: "album-\(album)") }
     /// ```
     ///
-    /// For each field, the options of the call count if they set it: a value other than `nil`, or a list that
-    /// is not empty. Otherwise this one counts, even for ``EnqueueOptions/notBefore``. The property is read at
-    /// the enqueue, in all its forms. An edit of the payload does not read it. It is computed, so it is no
-    /// part of the payload; a stored property of this name and of another type is only a part of the payload.
+    /// For each field, the options of the call count if they set it: to a value other than `nil`, or to a
+    /// list that is not empty. Otherwise these count. Every form of an enqueue reads them; an edit does not.
+    /// Make it a computed property, which is not part of the payload. A property of this name and of another
+    /// type has no meaning here.
     var options: EnqueueOptions { get }
 }
 

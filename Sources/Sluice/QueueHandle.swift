@@ -151,7 +151,7 @@ public struct QueueHandle<A: Action>: Sendable {
         try await broker.store.waiting(in: name, from: .next, limit: 1, by: discipline).isEmpty
     }
 
-    /// Returns whether an action is among those that wait in this queue.
+    /// Returns whether an action waits in this queue.
     public func contains(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await broker.store.contains(action, in: name)
     }

@@ -153,7 +153,7 @@ extension SortKey: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         guard names.count == container.allKeys.count, names.count <= 1 else {
             let text =
-                "a sort key has one of integer, date, real, text and composite, or none; found \(names.sorted())"
+                "a sort key has one of integer, date, real, text, composite, or none; found \(names.sorted())"
             throw DecodingError.dataCorruptedError(
                 in: try decoder.singleValueContainer(),
                 debugDescription: text

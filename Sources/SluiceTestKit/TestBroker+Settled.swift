@@ -14,7 +14,7 @@ extension TestBroker {
 
     /// Runs the queues until an action has ended, and returns how.
     ///
-    /// Use it in place of `EnqueueReceipt.settled()`, which waits for as long as the clock stands. A dead
+    /// Use it in place of `EnqueueReceipt.settled()`, which waits until the test has moved the clock. A dead
     /// letter has ended, also one from before a restart.
     ///
     /// - Throws: ``Stuck`` when nothing can continue, such as in a wait for a retry, and the action has not

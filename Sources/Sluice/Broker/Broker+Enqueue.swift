@@ -92,7 +92,7 @@ extension Broker {
     /// broker.submit(SendMessage(…)) { error in notSent.send("\(error)") }
     /// ```
     ///
-    /// Actions are stored in the order of the calls, also beside calls of ``enqueueBlocking(_:_:notBefore:)``,
+    /// Actions are stored in the order of the calls, those of ``enqueueBlocking(_:_:notBefore:)`` included,
     /// without the ``BrokerOptions/middleware``. The action is encoded on the calling thread.
     ///
     /// It is not durable when the call returns: if the process ends before the write, the action is lost.

@@ -5,11 +5,11 @@ internal import SluiceJSON
 /// | part | text |
 /// | --- | --- |
 /// | integer | 19 digits; a negative one is `-` and its distance from the smallest integer |
-/// | date | as the views show it; before the year 0 `-` and after 9999 `:`, with microseconds like an integer |
+/// | date | as the views show it; before the year 0 like an integer, after 9999 `:` and an integer |
 /// | real | 16 hexadecimal digits |
 /// | text | itself; a scalar up to the line feed is a line feed and the scalar 32 higher |
 ///
-/// So the first byte tells the forms of one type apart, and a tab is less than any byte within a part.
+/// The first byte orders the forms of one type, and a tab is less than any byte within a part.
 enum CompositeKey {
     private static let separator: Unicode.Scalar = "\t"
     private static let escape: Unicode.Scalar = "\n"
