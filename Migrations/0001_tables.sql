@@ -21,8 +21,10 @@ CREATE TABLE sluice_queue_rows (
     -- Compared by its UTF-8 bytes.
     name              TEXT NOT NULL UNIQUE
                       CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 512 AND instr(name, char(0)) = 0),
-    -- The type of all sort keys in the queue. Set by the first action of an empty queue.
-    sort_type         TEXT NOT NULL CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')),
+    -- The type of all sort keys in the queue. Set by the first action of an empty queue. 'composite:' and the types of
+    -- 2 to 4 parts: the keys are texts, their parts separated by tabs, in a form whose bytes have the parts' order.
+    sort_type         TEXT NOT NULL CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')
+                                           OR sort_type GLOB 'composite:[idrt]*,[idrt]*'),
     -- Why the queue is blocked, in addition to the head's own state:
     --   failed, exhausted, expired, crashed: a failure policy parked the queue, and new actions do not unpark it.
     --       Cleared by an operator's retry, or when the action that parked it is removed.

@@ -62,7 +62,12 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    ELSE typeof(NEW.sort_key) = sort_type
+                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
+                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
+                    -- A composite key: as many parts as its type has.
+                    ELSE typeof(NEW.sort_key) = 'text'
+                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
+                             = length(sort_type) - length(replace(sort_type, ',', ''))
                 END
       AND NOT EXISTS (SELECT 1 FROM sluice_action_facts AS a WHERE a.name = NEW.queue)
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
@@ -73,7 +78,8 @@ BEGIN
         WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
         WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
         WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
+        WHEN 'text' THEN RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be a text with parts, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -86,7 +92,12 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    ELSE typeof(NEW.sort_key) = q.sort_type
+                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
+                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
+                    -- A composite key: as many parts as its type has.
+                    ELSE typeof(NEW.sort_key) = 'text'
+                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
+                             = length(q.sort_type) - length(replace(q.sort_type, ',', ''))
                 END;
 
     UPDATE sluice_counters SET value = value + 1 WHERE name = 'action';
@@ -236,7 +247,12 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    ELSE typeof(NEW.sort_key) = sort_type
+                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
+                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
+                    -- A composite key: as many parts as its type has.
+                    ELSE typeof(NEW.sort_key) = 'text'
+                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
+                             = length(sort_type) - length(replace(sort_type, ',', ''))
                 END
       AND NOT EXISTS (SELECT 1 FROM sluice_action_facts AS a WHERE a.name = NEW.queue)
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
@@ -247,7 +263,8 @@ BEGIN
         WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
         WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
         WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
+        WHEN 'text' THEN RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be a text with parts, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -260,7 +277,12 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    ELSE typeof(NEW.sort_key) = q.sort_type
+                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
+                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
+                    -- A composite key: as many parts as its type has.
+                    ELSE typeof(NEW.sort_key) = 'text'
+                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
+                             = length(q.sort_type) - length(replace(q.sort_type, ',', ''))
                 END;
 
     -- Deletes the place; the last statement writes the new one.

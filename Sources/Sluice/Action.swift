@@ -27,6 +27,17 @@ public protocol Action: Codable, Sendable {
     var queue: QueueName { get }
     /// The key that orders the action in its queue; ``SortKey/arrival`` by default.
     var sortKey: SortKey { get }
+    /// The options with which each action is enqueued, such as an expiry or groups; none by default.
+    ///
+    /// ```swift
+    /// var options: EnqueueOptions { EnqueueOptions(expiresAt: link.validUntil, tag: "album-\(album)") }
+    /// ```
+    ///
+    /// For each field, the options of the call count if they set it: to a value other than `nil`, or to a
+    /// list that is not empty. Otherwise these count. Every form of an enqueue reads them; an edit does not.
+    /// Make it a computed property, which is not part of the payload. A property of this name and of another
+    /// type has no meaning here.
+    var options: EnqueueOptions { get }
 }
 
 extension Action {
@@ -34,6 +45,8 @@ extension Action {
     public static var version: Int { 1 }
     /// The order of arrival.
     public var sortKey: SortKey { .arrival }
+    /// No options.
+    public var options: EnqueueOptions { EnqueueOptions() }
 }
 
 /// An action whose kind and payload are known at run time only, such as one read from a file.

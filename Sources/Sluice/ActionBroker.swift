@@ -56,6 +56,13 @@ public protocol ActionBroker: AnyObject, Sendable {
         _ shared: EnqueueOptions
     ) async throws -> [ActionID]
 
+    /// Submits an action to be stored soon, in the order of the calls, and returns at once.
+    func submit<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions,
+        onError: (@Sendable (SluiceError) -> Void)?
+    )
+
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled.
     func run() async throws
     /// Stops the broker and waits until no handler runs.
@@ -240,6 +247,12 @@ extension ActionBroker {
     @_disfavoredOverload @discardableResult
     public func enqueue(contentsOf actions: [any Action]) async throws -> [ActionID] {
         try await enqueue(contentsOf: actions, EnqueueOptions())
+    }
+
+    /// Submits an action to be stored soon; an error is logged.
+    @_disfavoredOverload
+    public func submit<A: Action>(_ action: A, _ options: EnqueueOptions = EnqueueOptions()) {
+        submit(action, options, onError: nil)
     }
 
     /// Closes the broker; handlers have as long as they need.

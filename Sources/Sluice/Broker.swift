@@ -49,6 +49,11 @@ public final class Broker: Sendable {
         try await self.init(.memory, options)
     }
 
+    /// Opens queues in memory, as ``init(inMemory:)``, with default options if none are given.
+    public static func inMemory(
+        _ options: BrokerOptions = BrokerOptions()
+    ) async throws(SluiceError) -> Broker { try await Broker(inMemory: options) }
+
     private init(_ location: DatabaseFile.Location, _ options: BrokerOptions) async throws(SluiceError) {
         let reference = BrokerReference()
         // Off the caller's executor: opening reads and may write the file.
@@ -68,7 +73,7 @@ public final class Broker: Sendable {
             acceptsUnsealed: options.acceptsUnsealedPayloads
         )
         routes = Routes()
-        drafter = Drafter(coder, routes)
+        drafter = Drafter(coder, routes, options.clock)
         reader = PayloadReader(coder)
         scheduler = Scheduler(store: store, routes: routes, options: options, broker: reference)
         runner = AttemptRunner(source: scheduler, reader: reader, drafter: drafter, options: options)

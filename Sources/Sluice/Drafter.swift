@@ -2,10 +2,15 @@
 final class Drafter: Sendable {
     private let coder: PayloadCoder
     private let routes: Routes
-    init(_ coder: PayloadCoder, _ routes: Routes) { (self.coder, self.routes) = (coder, routes) }
+    private let clock: any BrokerClock
+
+    init(_ coder: PayloadCoder, _ routes: Routes, _ clock: any BrokerClock) {
+        (self.coder, self.routes, self.clock) = (coder, routes, clock)
+    }
+
     func options(of queue: QueueName) -> QueueOptions? { routes.admission.queues.options(of: queue) }
 
-    /// Drafts an action for a queue, whatever the action says itself; `nil` is as it says.
+    /// Drafts an action with the options of a call, for a queue, or for its own if that is `nil`.
     func draft<A: Action>(
         _ action: A,
         in queue: QueueName? = nil,
@@ -13,17 +18,31 @@ final class Drafter: Sendable {
     ) throws(SluiceError) -> ActionDraft {
         let extras = options.extras
         if extras != nil { try options.validate() }
-        return try draft(action, in: queue, notBefore: options.notBefore.map(Timestamp.init), extras)
+        return try draft(action, in: queue, options, options.notBefore.map(Timestamp.init), extras)
     }
 
-    /// Drafts an action whose options are valid.
+    /// Drafts an action with valid options of a call, of which two are converted once for all its actions.
     func draft<A: Action>(
         _ action: A,
         in queue: QueueName? = nil,
-        notBefore: Timestamp?,
+        _ options: EnqueueOptions,
+        _ notBefore: Timestamp?,
         _ extras: DraftExtras?
     ) throws(SluiceError) -> ActionDraft {
+        let own = action.options
         let queue = queue ?? action.queue
+        guard !own.isEmpty else { return try draft(action, in: queue, notBefore, extras) }
+        let all = options.completed(by: own)
+        try all.validate()
+        return try draft(action, in: queue, all.notBefore.map(Timestamp.init), all.extras)
+    }
+
+    private func draft<A: Action>(
+        _ action: A,
+        in queue: QueueName,
+        _ notBefore: Timestamp?,
+        _ extras: DraftExtras?
+    ) throws(SluiceError) -> ActionDraft {
         let options = try check(queue, A.kind, A.version, action.sortKey)
         return ActionDraft(
             queue: queue,
@@ -34,13 +53,31 @@ final class Drafter: Sendable {
             version: A.version,
             notBefore: notBefore,
             depthLimit: options?.maximumDepth,
-            extras: extras
+            extras: expiring(extras, by: options, notBefore)
+        )
+    }
+
+    /// Adds the expiry of the queue's options to an action without one.
+    private func expiring(
+        _ extras: DraftExtras?,
+        by options: QueueOptions?,
+        _ notBefore: Timestamp?
+    ) -> DraftExtras? {
+        guard let age = options?.expiresAfter, extras?.expiresAt == nil else { return extras }
+        let now = clock.now
+        return DraftExtras(
+            expiresAt: max(notBefore ?? now, now) + age,
+            tag: extras?.tag,
+            gate: extras?.gate,
+            key: extras?.key,
+            groups: extras?.groups
         )
     }
 
     func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
         let options = try check(action.queue, action.kind, action.version, action.sortKey)
         try extra.validate()
+        let notBefore = extra.notBefore.map(Timestamp.init)
         return ActionDraft(
             queue: action.queue,
             kind: action.kind,
@@ -48,9 +85,9 @@ final class Drafter: Sendable {
             fixesSortKind: options?.sortKey != nil,
             payload: try coder.stored(action),
             version: action.version,
-            notBefore: extra.notBefore.map(Timestamp.init),
+            notBefore: notBefore,
             depthLimit: options?.maximumDepth,
-            extras: extra.extras
+            extras: expiring(extra.extras, by: options, notBefore)
         )
     }
 
@@ -64,7 +101,7 @@ final class Drafter: Sendable {
         try queue.validateForActions()
         try validateKind(kind)
         try validateVersion(version, of: kind)
-        if case .real(let value) = key.storage, value.isNaN {
+        if key.hasNaN {
             throw SluiceError(
                 .sortKeyNotANumber,
                 "the sort key of an action for the queue '\(queue)' is not a number"

@@ -4,7 +4,7 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// Options of an enqueue that the action's type does not define.
+/// Options of an enqueue: of a call, or of an action's type by ``Action/options``.
 ///
 /// ```swift
 /// try await broker.enqueue(upload, EnqueueOptions(expiresAt: link.validUntil, tag: "album-7"))
@@ -61,14 +61,26 @@ public struct EnqueueOptions: Sendable, Hashable {
         return options
     }
 
+    /// Returns these options, with another's value for each field that is not set.
+    func completed(by other: EnqueueOptions) -> EnqueueOptions {
+        EnqueueOptions(
+            notBefore: notBefore ?? other.notBefore,
+            expiresAt: expiresAt ?? other.expiresAt,
+            tag: tag ?? other.tag,
+            gate: gate ?? other.gate,
+            key: key ?? other.key,
+            startsGroups: startsGroups.isEmpty ? other.startsGroups : startsGroups,
+            memberOf: memberOf.isEmpty ? other.memberOf : memberOf
+        )
+    }
+
     static func validate(tag: String) throws(SluiceError) {
         try SluiceError.check(tag, limit: maximumTagByteCount, .invalidOptions, "a tag")
     }
 
     /// The values for columns that most actions leave empty; `nil` when there are none.
     var extras: DraftExtras? {
-        let hasGroups = !startsGroups.isEmpty || !memberOf.isEmpty
-        guard hasGroups || expiresAt != nil || tag != nil || gate != nil || key != nil else { return nil }
+        guard hasExtras else { return nil }
         return DraftExtras(
             expiresAt: expiresAt.map(Timestamp.init),
             tag: tag,
@@ -77,6 +89,15 @@ public struct EnqueueOptions: Sendable, Hashable {
             groups: hasGroups ? groups : nil
         )
     }
+
+    private var hasGroups: Bool { !startsGroups.isEmpty || !memberOf.isEmpty }
+
+    private var hasExtras: Bool {
+        hasGroups || expiresAt != nil || tag != nil || gate != nil || key != nil
+    }
+
+    /// Whether no option is set.
+    var isEmpty: Bool { notBefore == nil && !hasExtras }
 
     private var groups: ActionGroups { ActionGroups(started: startsGroups, joined: memberOf) }
 }

@@ -111,6 +111,13 @@ public struct QueueHandle<A: Action>: Sendable {
         broker.cancelled(action, try await broker.store.cancel(action, in: name))
     }
 
+    /// Cancels the queue's actions that have a tag, as ``Broker/cancel(tag:)``; those of other queues stay.
+    @discardableResult
+    public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
+        try EnqueueOptions.validate(tag: tag)
+        return try await broker.cancel(.tag(tag, in: name))
+    }
+
     /// Removes all waiting and scheduled actions of any kind, and returns how many; running ones continue.
     ///
     /// Actions enqueued during the call are not removed. Several hundred at a time are a transaction.
@@ -138,6 +145,16 @@ public struct QueueHandle<A: Action>: Sendable {
     var discipline: QueueDiscipline? { broker.routes.admission.queues.saidDiscipline(of: name) }
     /// Returns how many actions wait, whatever their kind; the time grows with their number.
     public func count() async throws(SluiceError) -> Int { try await broker.store.waitingCount(in: name) }
+
+    /// Returns whether no action waits, whatever its kind; scheduled, running and expired ones do not count.
+    public func isEmpty() async throws(SluiceError) -> Bool {
+        try await broker.store.waiting(in: name, from: .next, limit: 1, by: discipline).isEmpty
+    }
+
+    /// Returns whether an action waits in this queue.
+    public func contains(_ action: ActionID) async throws(SluiceError) -> Bool {
+        try await broker.store.contains(action, in: name)
+    }
 
     /// Returns the waiting actions in their order, a page at a time.
     ///

@@ -24,6 +24,8 @@ public struct EventHistory: Sendable, CustomStringConvertible {
     public let events: [QueueEvent]
     /// The sort keys of actions, as far as they are known.
     let sortKeys: [ActionID: SortKey]
+    /// The numbers of events before crashes, which end runs without an event.
+    var crashes: Set<Int> = []
 
     /// Makes a history.
     ///
@@ -61,7 +63,10 @@ public struct EventHistory: Sendable, CustomStringConvertible {
         discipline: (QueueName) -> QueueDiscipline = { _ in .firstInFirstOut }
     ) -> [Violation] {
         var check = HistoryCheck(sortKeys: sortKeys)
-        for event in events { check.take(event, event.queue.map(discipline) ?? .firstInFirstOut) }
+        for (index, event) in events.enumerated() {
+            if crashes.contains(index) { check.crash() }
+            check.take(event, event.queue.map(discipline) ?? .firstInFirstOut)
+        }
         return check.violations
     }
 }

@@ -7,6 +7,8 @@ public final class EventRecorder: Sendable {
     private struct State {
         var tokens: [ObservationToken] = []
         var sortKeys: [ActionID: SortKey] = [:]
+        /// The numbers of events before each crash.
+        var crashes: [Int] = []
     }
 
     private let log = EventLog<QueueEvent>()
@@ -25,7 +27,10 @@ public final class EventRecorder: Sendable {
 
     /// The events so far.
     public var history: EventHistory {
-        EventHistory(log.elements, sortKeys: state.withLock { $0.sortKeys })
+        let (sortKeys, crashes) = state.withLock { ($0.sortKeys, $0.crashes) }
+        var history = EventHistory(log.elements, sortKeys: sortKeys)
+        history.crashes = Set(crashes)
+        return history
     }
 
     /// Waits for an event of a kind, before the call or after, and returns it.
@@ -73,6 +78,13 @@ public final class EventRecorder: Sendable {
                 state.sortKeys[action] = key
             }
         }
+    }
+
+    /// Notes that the broker of the events so far has crashed.
+    func noteCrash() async {
+        await catchUp()
+        let count = log.elements.count
+        state.withLock { $0.crashes.append(count) }
     }
 
     /// Waits until all earlier events have been recorded.

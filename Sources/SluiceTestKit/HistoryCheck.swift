@@ -55,6 +55,15 @@ struct HistoryCheck {
         }
     }
 
+    /// Ends all runs without a result: a death may count as an attempt, or not.
+    mutating func crash() {
+        for action in running.values.flatMap({ $0 }) {
+            stop(action)
+            actions[action]?.next = nil
+            wait(action)
+        }
+    }
+
     // MARK: - Starts
 
     private mutating func enqueued(_ action: ActionID, _ queue: QueueName, isScheduled: Bool) {

@@ -38,7 +38,7 @@ public final class TestBroker: Sendable {
 
     /// The broker's clock.
     public let clock: ManualClock
-    /// The events, across restarts.
+    /// The events, across restarts and crashes.
     public let events: EventRecorder
     let file: TemporaryFile?
     let turnstile: Turnstile
@@ -53,7 +53,7 @@ public final class TestBroker: Sendable {
     ///   - storage: Where the queues are kept.
     ///   - clock: The broker's clock.
     ///   - options: The broker's options, except the clock.
-    ///   - setUp: Adds routes; called again for the broker that a ``restart()`` opens.
+    ///   - setUp: Adds routes; called again for the broker that a ``restart()`` or a crash opens.
     /// - Throws: Errors of `setUp` and of the file.
     public init(
         _ storage: Storage = .memory,
@@ -91,7 +91,7 @@ public final class TestBroker: Sendable {
         }
     }
 
-    /// The broker; a new one after each ``restart()`` with a file.
+    /// The broker; a new one after each ``restart()`` with a file and each ``crash(afterHandlerOf:)``.
     public var broker: Broker { state.withLock { $0.broker } }
 
     /// The path of the file; `nil` in memory.
@@ -204,12 +204,17 @@ extension TestBroker {
         try await stop()
         if file != nil {
             await broker.close()
-            let new = try await Self.open(file, options)
-            state.withLock { $0.broker = new }
-            events.attach(to: new)
-            try setUp(new)
+            try await reopen()
         }
         try await start()
+    }
+
+    /// Opens a new broker on the file, with the routes of the set-up.
+    func reopen() async throws {
+        let new = try await Self.open(file, options)
+        state.withLock { $0.broker = new }
+        events.attach(to: new)
+        try setUp(new)
     }
 
     /// Stops the queues and closes the broker.

@@ -14,6 +14,12 @@ final class Turnstile: Middleware {
         let continuation: CheckedContinuation<Way, Never>
     }
 
+    /// An attempt that has begun and not returned.
+    private struct Present {
+        let action: ActionID
+        let claim: Int64?
+    }
+
     /// A handler that began before others of its queue had returned.
     struct Overlap: Sendable {
         let action: ActionID
@@ -22,8 +28,7 @@ final class Turnstile: Middleware {
     }
 
     private struct State {
-        /// Attempts that have begun and not returned.
-        var present: [QueueName: [ActionID]] = [:]
+        var present: [QueueName: [Present]] = [:]
         var overlaps: [Overlap] = []
         var isHolding = false
         var heedsCancellation = true
@@ -32,7 +37,16 @@ final class Turnstile: Middleware {
         var held: [ActionID: Held] = [:]
         /// Attempts cancelled while they were held, or before.
         var cancelled: Set<ActionID> = []
+        /// The action whose attempt stops between its handler and its outcome, for a crash.
+        var haltingAction: ActionID?
+        var halted: CheckedContinuation<Void, Never>?
+        /// The last epoch whose broker has crashed: its attempts count no more.
+        var crashedEpoch: Int64 = -1
         var onEnqueue: (@Sendable ([ActionID], [SortKey]) -> Void)?
+
+        func isOfCrashed(_ attempt: Attempt) -> Bool {
+            attempt.claim.map { $0 >> 32 <= crashedEpoch } ?? false
+        }
     }
 
     private let state = Mutex(State())
@@ -60,7 +74,15 @@ final class Turnstile: Middleware {
         defer { leave(context.attempt) }
         switch await pass(context.attempt) {
         case .end(let result): return context.result(of: try result.get())
-        case .run: return try await next()
+        case .run:
+            do {
+                let result = try await next()
+                await halt(behind: context.attempt)
+                return result
+            } catch {
+                await halt(behind: context.attempt)
+                throw error
+            }
         }
     }
 }
@@ -113,6 +135,31 @@ extension Turnstile {
         for attempt in ended { attempt.continuation.resume(returning: Self.cancellation) }
     }
 
+    /// Whether an attempt waits after its handler: see ``haltAfter(_:)``.
+    var hasHalted: Bool { state.withLock { $0.halted != nil } }
+
+    /// Stops the attempt of an action when its handler has returned; `nil` lets it continue.
+    func haltAfter(_ action: ActionID?) {
+        let halted = state.withLock { state in
+            state.haltingAction = action
+            defer { state.halted = nil }
+            return state.halted
+        }
+        halted?.resume()
+    }
+
+    /// Forgets the attempts of a broker that has crashed, and ends those that are held.
+    func abandon(through epoch: Int64?) {
+        let held = state.withLock { state in
+            if let epoch { state.crashedEpoch = epoch }
+            (state.present, state.cancelled) = ([:], [])
+            defer { state.held = [:] }
+            return Array(state.held.values)
+        }
+        for attempt in held { attempt.continuation.resume(returning: Self.cancellation) }
+        haltAfter(nil)
+    }
+
     private static var cancellation: Way { .end(.failure(CancellationError())) }
 }
 
@@ -121,17 +168,24 @@ extension Turnstile {
 extension Turnstile {
     private func enter(_ attempt: Attempt) {
         state.withLock { state in
+            if state.isOfCrashed(attempt) { return }
             let others = state.present[attempt.queue, default: []]
             if !others.isEmpty {
-                state.overlaps.append(Overlap(action: attempt.id, queue: attempt.queue, others: others))
+                let actions = others.map(\.action)
+                state.overlaps.append(Overlap(action: attempt.id, queue: attempt.queue, others: actions))
             }
-            state.present[attempt.queue] = others + [attempt.id]
+            let present = Present(action: attempt.id, claim: attempt.claim)
+            state.present[attempt.queue] = others + [present]
         }
     }
 
     private func leave(_ attempt: Attempt) {
         state.withLock { state in
-            guard let index = state.present[attempt.queue]?.firstIndex(of: attempt.id) else { return }
+            // After a crash the same action may run again, under another claim.
+            let index = state.present[attempt.queue]?.firstIndex {
+                $0.action == attempt.id && $0.claim == attempt.claim
+            }
+            guard let index else { return }
             state.present[attempt.queue]?.remove(at: index)
         }
     }
@@ -141,6 +195,7 @@ extension Turnstile {
         let way = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let way = state.withLock { state -> Way? in
+                    if state.isOfCrashed(attempt) { return Self.cancellation }
                     if !state.isHolding { return .run }
                     if state.cancelled.contains(attempt.id), state.heedsCancellation || state.isEnding {
                         return Self.cancellation
@@ -155,6 +210,19 @@ extension Turnstile {
         }
         state.withLock { _ = $0.cancelled.remove(attempt.id) }
         return way
+    }
+
+    /// Waits after the handler as long as that is asked of the action's attempt.
+    private func halt(behind attempt: Attempt) async {
+        await withCheckedContinuation { continuation in
+            let halts = state.withLock { state in
+                guard state.haltingAction == attempt.id, state.halted == nil, !state.isOfCrashed(attempt)
+                else { return false }
+                state.halted = continuation
+                return true
+            }
+            if halts { restWaiters.changed() } else { continuation.resume() }
+        }
     }
 
     private func cancel(_ action: ActionID) {

@@ -13,6 +13,7 @@ import Testing
         #"{"queue":"q","kind":"k","payload":1,"version":0}"#,
         #"{"queue":"q","kind":"k","payload":1,"sort_type":"real","sort_key":"nan"}"#,
         #"{"queue":"q","kind":"k","payload":1,"sort_type":"none"}"#,
+        #"{"queue":"q","kind":"k","payload":1,"sort_type":"composite:date,text","sort_key":"a\tb"}"#,
         #"{"queue":"q","kind":"k","payload":1,"not_before":"yesterday"}"#,
         #"{"queue":"q","kind":"k","payload":1,"tag":""}"#, #"{"queue":"\ud800","kind":"k","payload":1}"#,
         #"{"queue":"q","kind":"k","payload":1,"stranger":1}"#, "\u{0}", "\u{FEFF}{}",

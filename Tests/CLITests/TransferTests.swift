@@ -100,6 +100,18 @@ import Testing
         )
     }
 
+    @Test("A composite key is a text with its type")
+    func compositeKeys() async throws {
+        let place = try Workplace()
+        let line = #"{"queue":"q","kind":"k","payload":1,"sort_type":"composite:integer,text","sort_key":"#
+        let key = #""0000000000000000007\té"}"#
+        let imported = try await place.sluice("import", "--from", "-", input: line + key + "\n")
+        #expect(imported.output == "1 enqueued, 0 refused\n", "\(imported)")
+        let exported = try #require(try await place.sluice("export").objects().first)
+        #expect(exported["sort_type"] as? String == "composite:integer,text")
+        #expect(exported["sort_key"] as? String == "0000000000000000007\té")
+    }
+
     @Test("Only the queues that are named are exported")
     func selection() async throws {
         let place = try Workplace()

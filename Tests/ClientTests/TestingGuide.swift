@@ -13,6 +13,7 @@ final class RecordingServer: MessageServer {
     private struct Unreachable: Error {}
 
     let received = EventLog<String>()
+    let transactions = EventLog<String>()
     private let calls = EventLog<Void>()
     private let failures: Int
 
@@ -22,6 +23,7 @@ final class RecordingServer: MessageServer {
         calls.append(())
         if calls.elements.count <= failures { throw Unreachable() }
         received.append(text)
+        transactions.append(transaction)
     }
 }
 
@@ -83,6 +85,19 @@ func retries() async throws {
     #expect(server.received.elements == ["hello"])
 }
 
+@Test("A message that waits says why", .broker())
+func stuck() async throws {
+    let test = try TestBroker.current
+    let server = RecordingServer(failures: 1)
+    let options = RouteOptions(retry: FixedRetry(every: .seconds(30)))
+    try test.broker.route("conversation/*", to: Sender(server: server), options)
+    let message = try await test.broker.enqueue(SendMessage(conversation: "42", text: "hello"))
+    let error = await #expect(throws: TestBroker.Stuck.self) { try await test.settled(message.id) }
+    #expect(error?.description.hasSuffix("; advance the clock") == true)
+    test.clock.advance(by: .seconds(30))
+    #expect(try await test.settled(message.id) == .succeeded)
+}
+
 @Test("A message that is refused stops its conversation, and no other", .broker())
 func refused() async throws {
     let test = try TestBroker.current
@@ -136,6 +151,18 @@ func network() async throws {
     try await test.close()
 }
 
+@Test("A message that is sent twice because of a crash has one transaction")
+func crash() async throws {
+    let server = RecordingServer()
+    let test = try await TestBroker(.file) { try $0.route("conversation/*", to: Sender(server: server)) }
+    let message = try await test.broker.enqueue(SendMessage(conversation: "1", text: "hello"))
+    try await test.crash(afterHandlerOf: message.id)
+    #expect(try await test.settled(message.id) == .succeeded)
+    #expect(server.received.elements == ["hello", "hello"])
+    #expect(Set(server.transactions.elements).count == 1)
+    try await test.close()
+}
+
 @Suite("Guide: testing your handlers") struct TestingGuideTests {
     private static func text(_ path: String) throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -149,7 +176,7 @@ func network() async throws {
         let blocks = guide.components(separatedBy: "```swift\n").dropFirst().map {
             $0.components(separatedBy: "```")[0]
         }
-        #expect(blocks.count == 6)
+        #expect(blocks.count == 8)
         for block in blocks { #expect(code.contains(block), "\(block)") }
     }
 }

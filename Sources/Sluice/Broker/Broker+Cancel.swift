@@ -28,7 +28,7 @@ extension Broker {
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
-        return try await cancel(.tag(tag))
+        return try await cancel(.tag(tag, in: nil))
     }
 
     /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)``; a prefix scans the whole file.
@@ -37,7 +37,7 @@ extension Broker {
         try await cancel(.queues(pattern.form()))
     }
 
-    private func cancel(_ choice: CancelChoice) async throws(SluiceError) -> CancellationCounts {
+    func cancel(_ choice: CancelChoice) async throws(SluiceError) -> CancellationCounts {
         var counts = CancellationCounts()
         var page: CancelPage? = CancelPage(through: try await store.lastActionID())
         while let current = page {

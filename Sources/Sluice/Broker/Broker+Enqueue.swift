@@ -1,3 +1,5 @@
+internal import Logging
+
 #if canImport(FoundationEssentials)
 public import struct FoundationEssentials.Date
 #else
@@ -84,6 +86,48 @@ extension Broker {
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
+    /// Submits an action to be stored soon, from any code, and returns at once: it waits for no disk.
+    ///
+    /// ```swift
+    /// broker.submit(SendMessage(…)) { error in notSent.send("\(error)") }
+    /// ```
+    ///
+    /// Actions are stored in the order of the calls, those of ``enqueueBlocking(_:_:notBefore:)`` included,
+    /// without the ``BrokerOptions/middleware``. The action is encoded on the calling thread.
+    ///
+    /// It is not durable when the call returns: if the process ends before the write, the action is lost.
+    /// ``close(grace:)`` and ``flush()`` return after earlier submissions have been written or refused.
+    /// Submissions wait in memory for a slow disk, a lock or the end of a suspension, without a limit: if
+    /// many may come at once, use an enqueue that waits.
+    ///
+    /// - Parameter onError: Receives the error if the action is not stored, or with
+    ///   ``SluiceError/Code/unknownCommit`` if that is unknown: on any thread, perhaps before the call
+    ///   returns. It must not block. By default the error is logged at `error`, without the payload (G13).
+    public func submit<A: Action>(
+        _ action: A,
+        _ options: EnqueueOptions = EnqueueOptions(),
+        onError: (@Sendable (SluiceError) -> Void)? = nil
+    ) {
+        let (queue, kind, logger) = (action.queue, A.kind, self.options.logger)
+        let report: @Sendable (SluiceError) -> Void =
+            onError ?? { error in
+                let facts: Logger.Metadata = ["error": "\(error)", "queue": "\(queue)", "kind": "\(kind)"]
+                logger.error("a submitted action is not stored", metadata: facts)
+            }
+        do throws(SluiceError) {
+            let drafts = [try drafter.draft(action, options)]
+            // Not `self`: a submission does not keep its broker open, and is written before the file closes.
+            store.submit(drafts) { [weak self] result in
+                switch result {
+                case .success: self?.scheduleChores(for: drafts)
+                case .failure(let error): report(error)
+                }
+            }
+        } catch {
+            report(error)
+        }
+    }
+
     func store(drafts: [ActionDraft]) async throws -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
         guard !options.middleware.isEmpty else { return try await write(drafts: drafts) }
@@ -124,7 +168,7 @@ extension Broker {
             var drafts: [ActionDraft] = []
             drafts.reserveCapacity(range.count)
             for index in range {
-                drafts.append(try drafter.draft(actions[index], notBefore: notBefore, extras))
+                drafts.append(try drafter.draft(actions[index], options, notBefore, extras))
             }
             return drafts
         }

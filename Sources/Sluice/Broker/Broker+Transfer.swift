@@ -14,7 +14,7 @@ extension Broker {
     private func check(_ action: TransferredAction) throws(SluiceError) {
         try action.queue.validateForActions()
         try validateKind(action.kind)
-        if case .real(let value) = action.sortKey.value, value.isNaN {
+        if action.sortKey.hasNaN {
             throw SluiceError(.sortKeyNotANumber, "the sort key is not a number")
         }
         if let tag = action.tag { try EnqueueOptions.validate(tag: tag) }

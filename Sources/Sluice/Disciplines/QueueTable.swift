@@ -3,6 +3,8 @@ package struct QueueTable: Sendable {
     private var table = PatternTable<QueueOptions>()
     /// Whether some queues have rules of their own; in most brokers none has.
     private(set) var hasRules = false
+    /// Whether some queues have a default expiry.
+    private var hasExpiries = false
     package init() {}
 
     /// Sets the options for the queues of a pattern; throws and changes nothing when it has some.
@@ -14,9 +16,15 @@ package struct QueueTable: Sendable {
         }
         table[form] = options
         hasRules = hasRules || options.discipline != nil || options.start != nil
+        hasExpiries = hasExpiries || options.expiresAfter != nil
     }
 
-    func options(of queue: QueueName) -> QueueOptions? { table.matches(queue).first { _ in true } }
+    /// The options of the most specific pattern, with the expiry of the most specific one that sets it.
+    func options(of queue: QueueName) -> QueueOptions? {
+        var options = table.matches(queue).first { _ in true }
+        if hasExpiries { options?.expiresAfter = table.matches(queue).lazy.compactMap(\.expiresAfter).first }
+        return options
+    }
 
     /// A queue's discipline by the most specific pattern that sets one.
     func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {

@@ -15,7 +15,8 @@
 public protocol Middleware: Sendable {
     /// Wraps an enqueue, of one action or of several that are stored together.
     ///
-    /// It is not called for ``Broker/enqueueBlocking(_:_:notBefore:)`` and for writes of others.
+    /// It is not called for ``Broker/enqueueBlocking(_:_:notBefore:)``, ``Broker/submit(_:_:onError:)`` and
+    /// writes of others.
     ///
     /// - Parameter next: Stores the actions, durably when it returns; call it once, with the context or a
     ///   changed one.

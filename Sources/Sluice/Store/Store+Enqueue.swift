@@ -10,4 +10,19 @@ extension Store {
     package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
         try writeBlocking(sync: .owed) { try $0.enqueues.enqueue(drafts) }.get()
     }
+
+    /// Stores actions, all or none, after those of earlier calls, on the writer's thread.
+    func submit(
+        _ drafts: [ActionDraft],
+        completion: @escaping @Sendable (Result<[ActionID], SluiceError>) -> Void
+    ) {
+        writer.submit(
+            Write<Result<[ActionID], SluiceError>>(
+                sync: .owed,
+                commitsOnWriterThread: true,
+                body: { try $0.enqueues.enqueue(drafts) },
+                completion: { completion($0.flatMap { $0 }) }
+            )
+        )
+    }
 }

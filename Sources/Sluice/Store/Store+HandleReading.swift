@@ -20,6 +20,10 @@ extension Store {
         try await read(queue) { try $0.count() } ?? 0
     }
 
+    func contains(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> Bool {
+        try await read(queue) { try $0.contains(action) } ?? false
+    }
+
     /// Returns `nil` for a queue that no action has named.
     private func read<Output: Sendable>(
         _ queue: QueueName,
@@ -140,6 +144,17 @@ private struct HandleReader {
           AND (a.expires_at_us IS NULL OR a.expires_at_us > ?4) ORDER BY a.sort_key DESC, a.id DESC LIMIT ?5
         """,
     ]
+
+    func contains(_ action: ActionID) throws(SQLiteError) -> Bool {
+        try connection.cached(
+            """
+            SELECT 1 FROM sluice_action_rows AS a
+            WHERE a.id = ?4 AND a.queue_id = ?1 AND (a.not_before_us IS NULL OR a.not_before_us <= ?2)
+              AND (a.expires_at_us IS NULL OR a.expires_at_us > ?2)
+              AND a.id NOT IN (SELECT value FROM json_each(?3))
+            """
+        ).bind(1, queue.rawValue).bind(2, now.microseconds).bind(3, running).bind(4, action.rawValue).hasRow()
+    }
 
     func count() throws(SQLiteError) -> Int {
         try connection.cached(

@@ -80,14 +80,15 @@ enum TransferLine {
         case .time(let value): JSONText.string(Times.text(value))
         // JSON has no infinities.
         case .real(let value): value.isFinite ? "\(value)" : JSONText.string("\(value)")
-        case .text(let value): JSONText.string(value)
+        case .text(let value), .composite(let value): JSONText.string(value)
         }
     }
 
     private static func sortKey(_ members: JSONMembers) throws(Refusal) -> SortKey {
         let name = try members.text("sort_type") ?? SortKey.Kind.arrival.rawValue
         guard let kind = SortKey.Kind(rawValue: name) else {
-            throw Refusal("the field 'sort_type' is none of arrival, integer, date, real and text")
+            let types = "arrival, integer, date, real, text and composite:…"
+            throw Refusal("the field 'sort_type' is none of \(types)")
         }
         guard kind != .arrival else {
             guard members.raw("sort_key") == nil else { throw Refusal("with 'sort_key' goes 'sort_type'") }
@@ -95,7 +96,6 @@ enum TransferLine {
         }
         guard let raw = members.raw("sort_key") else { throw Refusal("the field 'sort_key' is missing") }
         switch kind {
-        case .arrival: return .arrival
         case .integer:
             guard let value = Int64(raw) else { throw Refusal("the field 'sort_key' is no integer") }
             return .integer(value)
@@ -115,6 +115,12 @@ enum TransferLine {
                 throw Refusal("the field 'sort_key' is missing")
             }
             return .time(time)
+        default:
+            let text = try members.text("sort_key")
+            guard let key = text.flatMap({ SortKey(compositeText: $0, kind) }) else {
+                throw Refusal("the field 'sort_key' is no key of the type \(kind)")
+            }
+            return key
         }
     }
 

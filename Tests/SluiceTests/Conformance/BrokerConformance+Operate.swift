@@ -203,6 +203,36 @@ extension BrokerConformance {
         try await #expect(broker.deadLetters().map(\.cause) == [.expired])
     }
 
+    func queueExpiry(_ broker: Engine) async throws {
+        let log = try log(broker)
+        try broker.queues("*", QueueOptions(expiresAfter: .seconds(60)))
+        try broker.queues("notes", QueueOptions(maximumDepth: 9))
+        let longer = EnqueueOptions(expiresAt: now.addingTimeInterval(90))
+        try await broker.enqueue(Note("a"))
+        try await broker.enqueue(Note("b"), longer)
+        engine.clock.advance(by: .seconds(61))
+        try await drain(broker)
+        #expect(log.elements == ["b"])
+        try await #expect(broker.deadLetters().map(\.cause) == [.expired])
+    }
+
+    func ownOptions(_ broker: Engine) async throws {
+        try await broker.enqueue([Labelled(text: "a"), Labelled(text: "b")])
+        try await broker.enqueue(Labelled(text: "c"), EnqueueOptions(tag: "call"))
+        try await #expect(broker.actions(tag: "own", limit: 9).count == 2)
+        try await #expect(broker.actions(tag: "call", limit: 9).count == 1)
+    }
+
+    func submits(_ broker: Engine) async throws {
+        let (log, codes) = (try log(broker), EventLog<SluiceError.Code>())
+        for number in 0..<50 { broker.submit(Note("\(number)")) }
+        broker.submit(Note("refused", order: .real(.nan)), EnqueueOptions()) { codes.append($0.code) }
+        try await #expect(codes.wait(forCount: 1) == [.sortKeyNotANumber])
+        try await until { try await broker.actionCount() == 50 }
+        try await drain(broker)
+        #expect(log.elements == (0..<50).map { "\($0)" })
+    }
+
     func keys(_ broker: Engine) async throws {
         let log = try log(broker)
         let first = try await broker.enqueue(Note("first"), EnqueueOptions(key: "k")).id
@@ -276,4 +306,12 @@ extension BrokerConformance {
         try await #expect(broker.action(ids[0]).phase == .ended(.succeeded))
         #expect(releases.elements == [1, 1])
     }
+}
+
+/// An action with a tag of its own.
+private struct Labelled: Action {
+    static let kind = "labelled"
+    var text: String
+    var queue: QueueName { "labelled" }
+    var options: EnqueueOptions { EnqueueOptions(tag: "own") }
 }

@@ -16,6 +16,17 @@ extension BrokerConformance {
         try await #expect(broker.actionCount() == 0)
     }
 
+    func compositeKeys(_ broker: Engine) async throws {
+        let log = try log(broker)
+        for (text, number) in [("b", -1), ("a", 2), ("ab", 0), ("a", 1), ("b", -2)] as [(String, Int64)] {
+            let key = SortKey.composite(.text(text), .integer(number))
+            try await broker.enqueue(Note("\(text) \(number)", order: key))
+        }
+        await #expect(throws: SluiceError.self) { try await broker.enqueue(Note("x", order: .text("a"))) }
+        try await drain(broker)
+        #expect(log.elements == ["a 1", "a 2", "ab 0", "b -2", "b -1"])
+    }
+
     func oneSlot(_ broker: Engine) async throws {
         let (started, go) = (EventLog<String>(), Signal())
         try broker.route("*", Note.self) { note, _ in

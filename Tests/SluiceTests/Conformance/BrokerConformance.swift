@@ -26,6 +26,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         let broker = try await engine.broker()
         switch promise {
         case .order: try await order(broker)
+        case .compositeKeys: try await compositeKeys(broker)
         case .oneSlot: try await oneSlot(broker)
         case .headBlocks: try await headBlocks(broker)
         case .receipts: try await receipts(broker)
@@ -43,6 +44,9 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .cancels: try await cancels(broker)
         case .schedules: try await schedules(broker)
         case .expiry: try await expiry(broker)
+        case .queueExpiry: try await queueExpiry(broker)
+        case .ownOptions: try await ownOptions(broker)
+        case .submits: try await submits(broker)
         case .keys: try await keys(broker)
         case .because: try await because(broker)
         case .states: try await states(broker)
@@ -57,6 +61,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
 /// The promises, each with guarantees of the contract.
 enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case order = "G2: actions run in the order of their keys, those of one key in the order of arrival"
+    case compositeKeys = "G2: a composite key orders by its first part, then by the next ones"
     case oneSlot = "G3: one handler of a queue runs at a time; queues run beside each other"
     case headBlocks = "G3: nothing of a queue runs before its head has finished"
     case receipts = "G6: a receipt reports how its action ended"
@@ -74,6 +79,9 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case cancels = "a cancelled action is removed, and its handler is cancelled if it runs"
     case schedules = "a scheduled action blocks nothing before its time"
     case expiry = "an expired action does not start"
+    case queueExpiry = "an action without an expiry gets that of its queue's options"
+    case ownOptions = "an action's own options count where the call sets none"
+    case submits = "submitted actions are stored in the order of the calls; an error is reported"
     case keys = "actions with one key are enqueued once"
     case states = "G15: each action has a state, from its enqueue to its end"
     case observedActions = "G15: who observes actions has a snapshot, then what has changed"

@@ -92,6 +92,50 @@ extension QueueHandle<Note> {
         try await #expect(broker.settled(ids[1]) == .removed)
     }
 
+    @Test("Cute: whether it is empty or has an action is asked of those that wait", arguments: Place.allCases)
+    func asking(_ place: Place) async throws {
+        let site = try Site(place)
+        let broker = try await site.broker()
+        let jobs = broker.queue("jobs", of: Note.self)
+        try await #expect(jobs.isEmpty())
+        let other = try await broker.enqueue(Note("d", in: "others")).id
+        let end = EnqueueOptions(expiresAt: (site.clock.now + .seconds(9)).date)
+        let expiring = try await jobs.add(Note("a"), end).id
+        try await #expect(!jobs.isEmpty())
+        try await #expect(jobs.contains(expiring))
+        try await #expect(!jobs.contains(other))
+        site.clock.advance(by: .seconds(9))
+        try await #expect(jobs.isEmpty())
+        try await #expect(!jobs.contains(expiring))
+        let due = EnqueueOptions(notBefore: (site.clock.now + .seconds(9)).date)
+        let scheduled = try await jobs.add(Note("b"), due).id
+        try await #expect(!jobs.contains(scheduled))
+        try await #expect(jobs.isEmpty())
+        site.clock.advance(by: .seconds(9))
+        try await #expect(jobs.contains(scheduled))
+        try await #expect(!jobs.isEmpty())
+        try await #expect(jobs.take() == ["b"])
+        try await #expect(jobs.isEmpty())
+        try await #expect(!jobs.contains(scheduled))
+        await broker.close()
+    }
+
+    @Test("Cute: actions are cancelled by their tag, those of other queues are not")
+    func cancellingTag() async throws {
+        let broker = try await Site(.memory).broker()
+        let jobs = broker.queue("jobs", of: Note.self)
+        let options = EnqueueOptions(tag: "t")
+        try await jobs.add((0..<600).map { Note("\($0)") }, options)
+        try await jobs.add(Note("untagged"))
+        try await broker.enqueue(Note("b", in: "others"), options)
+        try await #expect(broker.queue("nothing", of: Note.self).cancel(tag: "t").removed == 0)
+        try await #expect(jobs.cancel(tag: "t").removed == 600)
+        try await #expect(jobs.texts() == ["untagged"])
+        try await #expect(broker.actions(tag: "t").map(\.details?.queue) == ["others"])
+        #expect(await refusal { try await jobs.cancel(tag: "") } == .invalidOptions)
+        await broker.close()
+    }
+
     @Test("Cute: the contents are read in pages of any size, with part of the order in the file and part not")
     func contents() async throws {
         let site = try Site()

@@ -134,7 +134,10 @@ struct SettlingTests {
             calls.append(1)
             throw Refusal("no")
         }
-        let work = SettlingWork(closure, Drafter(PayloadCoder(maximumByteCount: 1_000), Routes()))
+        let work = SettlingWork(
+            closure,
+            Drafter(PayloadCoder(maximumByteCount: 1_000), Routes(), SystemClock())
+        )
         let other = try fixture.connect()
         try other.beginImmediate()
         let leader = Task { try await store.claim("q") }
@@ -168,7 +171,7 @@ struct SettlingTests {
         let second = try await store.take()
         let work = SettlingWork(
             SettlingClosure { _ in },
-            Drafter(PayloadCoder(maximumByteCount: 1_000), Routes())
+            Drafter(PayloadCoder(maximumByteCount: 1_000), Routes(), SystemClock())
         )
         #expect(try await store.settle(second, .successWriting(work)).result == .settled)
         #expect(disk.syncs > before)

@@ -132,12 +132,13 @@ struct StoreOrderTests {
 
     @Test(
         "G2: a sort key of another type is refused, until the queue is empty",
-        arguments: SortKey.Kind.allCases
+        arguments: SortKey.Kind.allSingle + [.composite(.date, .text)]
     )
     func types(_ kind: SortKey.Kind) async throws {
         let fixture = try await StoreFixture()
         let keys: [SortKey] = [
             .arrival, .integer(1), .date(Date(timeIntervalSince1970: 1)), .real(1), .text("1"),
+            .composite(.date(Date(timeIntervalSince1970: 1)), .text("1")),
         ]
         let own = try #require(keys.first { $0.kind == kind })
         try await fixture.store.add("first", by: own)
@@ -167,7 +168,7 @@ struct StoreOrderTests {
 
     @Test("G2: a sort key that is not a number is refused by the broker")
     func notANumber() async throws {
-        let broker = try await Broker(inMemory: BrokerOptions())
+        let broker = try await Broker.inMemory()
         for value in [Double.nan, .signalingNaN, -.nan] {
             #expect(
                 await refusal { try await broker.enqueue(Note("a", order: .real(value))) }

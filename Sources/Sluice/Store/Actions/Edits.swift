@@ -249,24 +249,41 @@ final class Edits: TransactionSubject {
 
 extension PlaceKey {
     /// Returns a key that sorts an action before a place: the same if it is older; `nil` if none is smaller.
-    static func inFront(of first: Place, for action: ActionID) -> PlaceKey? {
-        if action < first.action { return first.key }
-        switch first.key {
-        case .integer(let key): return key > .min ? .integer(key - 1) : nil
-        case .real(let key): return key > -.infinity ? .real(key.nextDown) : nil
-        // A prefix of a text sorts before it.
-        case .text(let key): return key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
-        }
+    static func inFront(of first: Place, for action: ActionID, _ kind: SortKey.Kind) -> PlaceKey? {
+        action < first.action ? first.key : first.key.changed(kind, \.smaller)
     }
 
     /// Returns a key that sorts an action after a place: the same if it is newer; `nil` if none is greater.
-    static func behind(_ last: Place, for action: ActionID) -> PlaceKey? {
-        if action > last.action { return last.key }
-        switch last.key {
-        case .integer(let key): return key < .max ? .integer(key + 1) : nil
-        case .real(let key): return key < .infinity ? .real(key.nextUp) : nil
+    static func behind(_ last: Place, for action: ActionID, _ kind: SortKey.Kind) -> PlaceKey? {
+        action > last.action ? last.key : last.key.changed(kind, \.greater)
+    }
+
+    /// Changes the key, or the last part of a composite key that can be changed.
+    private func changed(_ kind: SortKey.Kind, _ change: (PlaceKey) -> PlaceKey?) -> PlaceKey? {
+        guard case .composite(var parts) = SortKey(self, kind).storage else { return change(self) }
+        for index in parts.indices.reversed() {
+            guard let key = change(PlaceKey(parts[index])) else { continue }
+            parts[index] = SortKey(key, parts[index].kind)
+            return PlaceKey(SortKey(storage: .composite(parts)))
+        }
+        return nil
+    }
+
+    private var smaller: PlaceKey? {
+        switch self {
+        case .integer(let key): key > .min ? .integer(key - 1) : nil
+        case .real(let key): key > -.infinity ? .real(key.nextDown) : nil
+        // A prefix of a text sorts before it.
+        case .text(let key): key.isEmpty ? nil : .text(String(key.unicodeScalars.dropLast()))
+        }
+    }
+
+    private var greater: PlaceKey? {
+        switch self {
+        case .integer(let key): key < .max ? .integer(key + 1) : nil
+        case .real(let key): key < .infinity ? .real(key.nextUp) : nil
         // A longer text sorts after its prefix.
-        case .text(let key): return .text(key + "!")
+        case .text(let key): .text(key + "!")
         }
     }
 }

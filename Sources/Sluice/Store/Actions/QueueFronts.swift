@@ -109,7 +109,9 @@ final class QueueFronts: TransactionSubject {
         }
         if discipline == .lastInFirstOut {
             if next < own { return .success(own.key) }
-            if let key = PlaceKey.behind(next, for: own.action) { return .success(key) }
+            if let key = PlaceKey.behind(next, for: own.action, try sortKind(of: queue)) {
+                return .success(key)
+            }
             let text =
                 "no sort key is greater than that of action \(next.action), the last of its queue, "
                 + "which is last in, first out"
@@ -119,9 +121,16 @@ final class QueueFronts: TransactionSubject {
         guard let first = try nextPlace(of: queue, by: .firstInFirstOut), first < own else {
             return .success(own.key)
         }
-        if let key = PlaceKey.inFront(of: first, for: own.action) { return .success(key) }
+        if let key = PlaceKey.inFront(of: first, for: own.action, try sortKind(of: queue)) {
+            return .success(key)
+        }
         let text = "no sort key is smaller than that of action \(first.action), the first of its queue"
         return .failure(SluiceError(.noSmallerSortKey, text))
+    }
+
+    private func sortKind(of queue: QueueID) throws(SQLiteError) -> SortKey.Kind {
+        try connection.cached("SELECT sort_type FROM sluice_queue_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { SortKey.Kind(rawValue: $0.text(0)) ?? .arrival } ?? .arrival
     }
 
     func queuesWithWork(_ page: WorkPage) throws(SQLiteError) -> (queues: [QueueID], next: WorkPage?) {

@@ -113,7 +113,8 @@ final class QueueRows: TransactionSubject {
         case .arrival: .integer(0)
         case .integer, .date: .integer(.min)
         case .real: .real(-.infinity)
-        case .text: .text("")
+        // Text, or a composite key, whose text is longer.
+        default: .text("")
         }
     }
 }

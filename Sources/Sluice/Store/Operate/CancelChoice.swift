@@ -1,4 +1,4 @@
 enum CancelChoice: Sendable {
-    case tag(String)
+    case tag(String, in: QueueName?)
     case queues(QueuePattern.Form)
 }

@@ -11,7 +11,7 @@ final class Cancellations: TransactionSubject {
     func cancel(_ choice: CancelChoice, _ page: CancelPage) throws(SQLiteError) -> CancelBatch {
         let (actions, next) =
             switch choice {
-            case .tag(let tag): try tagged(tag, page)
+            case .tag(let tag, let name): try tagged(tag, in: name, page)
             case .queues(.exact(let name)): try actions(in: name, page)
             case .queues(let form): try actions(in: form, page)
             }
@@ -28,11 +28,24 @@ final class Cancellations: TransactionSubject {
 
     private typealias Found = ([ActionID], CancelPage?)
 
-    private func tagged(_ tag: String, _ page: CancelPage) throws(SQLiteError) -> Found {
+    /// Returns actions of all queues, or of one.
+    private func tagged(
+        _ tag: String,
+        in name: QueueName?,
+        _ page: CancelPage
+    ) throws(SQLiteError) -> Found {
+        var queue: QueueID?
+        if let name {
+            queue = try core.knownQueue(named: name)?.id
+            if queue == nil { return ([], nil) }
+        }
         let found = try connection.cached(
-            "SELECT id FROM sluice_action_rows WHERE tag = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4"
+            """
+            SELECT id FROM sluice_action_rows
+            WHERE tag = ?1 AND id > ?2 AND id <= ?3 AND (?5 IS NULL OR queue_id = ?5) ORDER BY id LIMIT ?4
+            """
         ).bind(1, tag).bind(2, page.after.rawValue).bind(3, page.through.rawValue)
-            .bind(4, Self.cancelBatchSize).all { ActionID(rawValue: $0.int64(0)) }
+            .bind(4, Self.cancelBatchSize).bind(5, queue?.rawValue).all { ActionID(rawValue: $0.int64(0)) }
         return (found, found.count < Self.cancelBatchSize ? nil : behind(found, page))
     }
 

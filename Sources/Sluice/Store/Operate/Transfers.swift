@@ -64,6 +64,8 @@ extension SortKey {
         case time(Timestamp)
         case real(Double)
         case text(String)
+        /// Its parts as the file has them.
+        case composite(String)
     }
 
     package var value: Value {
@@ -73,12 +75,14 @@ extension SortKey {
         case .date(let value): .time(value)
         case .real(let value): .real(value)
         case .text(let value): .text(value)
+        case .composite(let parts): .composite(CompositeKey.text(parts))
         }
     }
 
     init(_ row: Row, type: Int32, value: Int32) {
+        let kind = Kind(rawValue: row.text(type)) ?? .arrival
         self =
-            switch Kind(rawValue: row.text(type)) {
+            switch kind {
             case .integer: .integer(row.int64(value))
             case .date: .time(Timestamp(microseconds: row.int64(value)))
             case .real:
@@ -87,8 +91,8 @@ extension SortKey {
                 } else {
                     .real(Double(row.int64(value)))
                 }
-            case .text: .text(row.text(value))
-            case .arrival, nil: .arrival
+            case .arrival: .arrival
+            default: SortKey(.text(row.text(value)), kind)
             }
     }
 }

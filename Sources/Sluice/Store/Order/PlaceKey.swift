@@ -7,6 +7,7 @@ enum PlaceKey: Sendable, Equatable {
     /// An integer, a date in microseconds, or 0 for the order of arrival.
     case integer(Int64)
     case real(Double)
+    /// Text, or a composite key: see ``CompositeKey``.
     case text(String)
 
     enum Comparison { case less, equal, greater }
@@ -43,6 +44,7 @@ enum PlaceKey: Sendable, Equatable {
         case .date(let time): self = .integer(time.microseconds)
         case .real(let real): self = .real(real)
         case .text(let text): self = .text(text)
+        case .composite(let parts): self = .text(CompositeKey.text(parts))
         }
     }
 
@@ -66,7 +68,10 @@ extension SortKey {
         case (.arrival, _): self = .arrival
         case (_, .integer(let integer)): self = .integer(integer)
         case (_, .real(let real)): self = .real(real)
-        case (_, .text(let text)): self = .text(text)
+        case (_, .text(let text)):
+            // A text that is no key of the type was written by SQL.
+            let composite = kind.parts.isEmpty ? nil : SortKey(compositeText: text, kind)
+            self = composite ?? .text(text)
         }
     }
 }
