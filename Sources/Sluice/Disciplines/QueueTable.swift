@@ -1,7 +1,7 @@
 /// The options of queues, by pattern, and their rules.
 package struct QueueTable: Sendable {
     private var table = PatternTable<QueueOptions>()
-    /// Whether some queues have rules of their own; in most brokers none has.
+    /// Whether some queues have or had rules of their own; in most brokers none has.
     private(set) var hasRules = false
     package init() {}
 
@@ -14,6 +14,13 @@ package struct QueueTable: Sendable {
         }
         table[form] = options
         hasRules = hasRules || options.discipline != nil || options.start != nil
+    }
+
+    /// Removes the options of a pattern, and returns them.
+    mutating func remove(_ pattern: QueuePattern) throws(SluiceError) -> QueueOptions? {
+        let form = try pattern.formOfRule()
+        defer { table[form] = nil }
+        return table[form]
     }
 
     func options(of queue: QueueName) -> QueueOptions? { table.matches(queue).first { _ in true } }

@@ -101,6 +101,7 @@ final class Scheduler: AttemptSource {
         let hasOwnOrder = order?.queue == receipt.queue
         var suspect: (queue: QueueID, error: SluiceError)?
         while true {
+            let routes = routes.current
             let request = order.map { ClaimRequest($0, routes.admission) }
             // Unchecked, since it is made for each action that runs; a write's completion is called once.
             let answer: Settled = await withUnsafeContinuation { continuation in
@@ -116,7 +117,9 @@ final class Scheduler: AttemptSource {
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
-                if let request, let claimed { return conclude(request.queue, claimed, after: receipt) }
+                if let request, let claimed {
+                    return conclude(request.queue, claimed, routes, after: receipt)
+                }
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A postponed claim may have found the slot still taken.
                 if hasOwnOrder { wake(CollectionOfOne(receipt.queue)) }
@@ -206,11 +209,14 @@ final class Scheduler: AttemptSource {
     }
 
     private func claim(_ orders: [ClaimOrder]) {
+        let routes = routes.current
         store.claim(orders.map { ClaimRequest($0, routes.admission) }) { [self] result in
             switch result {
             case .success(let results):
                 for (order, result) in zip(orders, results) {
-                    if let (action, route) = conclude(order.queue, result) { delegate.start(action, route) }
+                    if let (action, route) = conclude(order.queue, result, routes) {
+                        delegate.start(action, route)
+                    }
                 }
             case .failure(let error):
                 logger.debug("claiming failed", metadata: ["error": "\(error)"])
@@ -229,10 +235,12 @@ final class Scheduler: AttemptSource {
 
     /// Reports the end of a claim to the state machine; returns the action if it is to run.
     ///
-    /// `receipt` is that of the run whose outcome was written in the same transaction.
+    /// `routes` are those by which the claim was made, and `receipt` is that of the run whose outcome was
+    /// written in the same transaction.
     private func conclude(
         _ queue: QueueID,
         _ result: ClaimResult,
+        _ routes: RouteSet,
         after receipt: Receipt? = nil
     ) -> (ClaimedAction, Route)? {
         refusals.clear(.claim, of: queue)

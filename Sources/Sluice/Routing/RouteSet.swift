@@ -1,0 +1,27 @@
+/// The routes at one time: a claim that was made by its admission finds its route here, even a removed one.
+final class RouteSet: Sendable {
+    let admission: Admission
+    private let routes: [RouteID: Route]
+
+    init(
+        admission: Admission = Admission(routes: PatternTable(), queues: QueueTable()),
+        routes: [RouteID: Route] = [:]
+    ) {
+        (self.admission, self.routes) = (admission, routes)
+    }
+
+    subscript(id: RouteID) -> Route {
+        guard let route = routes[id] else { preconditionFailure("a route is not of these routes") }
+        return route
+    }
+
+    func route(for queue: QueueName, kind: String) -> RouteMatch {
+        let (entry, matchesQueue) = admission.route(for: queue, kind: kind)
+        return entry.map { RouteMatch.route(self[$0.id]) } ?? .unroutable(hasRoute: matchesQueue)
+    }
+
+    /// Returns the most specific route for an action but those that have been tried.
+    func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
+        admission.routes(for: action.queue, kind: action.kind).first { !tried.contains($0) }.map { self[$0] }
+    }
+}
