@@ -61,6 +61,7 @@ final class Scheduler: AttemptSource {
     func stop() { update { $0.stop() } }
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
     func routesChanged() { update { $0.routesChanged() } }
+    func routesRemoved() { update { $0.routesRemoved() } }
     func holdsChanged() { update { $0.holdsChanged() } }
     func askAgain(all: Bool) { update { $0.askAgain(all: all) } }
 
@@ -75,6 +76,13 @@ final class Scheduler: AttemptSource {
     }
 
     func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
+
+    func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
+        guard let route = routes.current.route(for: action, after: tried) else { return nil }
+        let time = route.options.timeout.map { clock.uptime + $0 }
+        update { $0.timeOut(action.receipt.claim, at: time) }
+        return route
+    }
 
     func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
 

@@ -1,6 +1,6 @@
 /// The limit that a head without a permit waits for.
 public enum PermitScope: Sendable, Hashable {
-    /// The handlers of its route have reached ``RouteOptions/concurrency``.
+    /// The handlers of its route have reached ``RouteOptions/concurrency``; `*` is also a route by predicate.
     case route(QueuePattern)
     /// All handlers together have reached ``BrokerOptions/concurrency``.
     case broker

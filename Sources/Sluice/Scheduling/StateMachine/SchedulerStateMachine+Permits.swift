@@ -40,6 +40,13 @@ extension SchedulerStateMachine {
         }
     }
 
+    /// Sets or clears the timeout of a run.
+    mutating func timeOut(_ claim: Int64, at time: Duration?) -> [SchedulerDecision] {
+        agenda.deadlines.removeAttempt(claim)
+        if let time { agenda.deadlines.add(.attempt(claim), at: time) }
+        return []
+    }
+
     // MARK: - Chores and rest
 
     package mutating func schedule(_ chore: Chore, at time: Duration?) -> [SchedulerDecision] {
