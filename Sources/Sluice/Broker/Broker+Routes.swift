@@ -52,7 +52,9 @@ extension Broker {
         let cases = U.cases
         guard !cases.isEmpty else { throw SluiceError(.invalidOptions, "'\(type)' has no cases") }
         try add(.pattern(pattern), cases.map(\.kind), options) { [reader] action, attempt in
-            guard let found = cases.first(where: { $0.kind == action.kind }) else { return .outcome(.notMine) }
+            guard let found = cases.first(where: { $0.kind == action.kind }) else {
+                return .outcome(.notMine)
+            }
             switch found.read(reader, action) {
             case .failure(let error): return .undecodable(error.reason)
             case .success(let input):

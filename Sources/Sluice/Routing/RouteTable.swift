@@ -73,7 +73,9 @@ struct RouteTable: Sendable {
     /// Removes the route of a pattern for a kind, `nil` for any; returns whether there was one.
     mutating func remove(_ pattern: QueuePattern, kind: String?) throws(SluiceError) -> Bool {
         let form = try pattern.form()
-        guard var entries = patterns[form], let entry = entries.removeValue(forKey: kind) else { return false }
+        guard var entries = patterns[form], let entry = entries.removeValue(forKey: kind) else {
+            return false
+        }
         patterns[form] = entries.isEmpty ? nil : entries
         // A route for several kinds is kept for the rest of them.
         if !entries.values.contains(where: { $0.id == entry.id }) { routes[entry.id] = nil }

@@ -125,16 +125,13 @@ final class Scheduler: AttemptSource {
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
-                if let request, let claimed {
-                    return conclude(request.queue, claimed, routes, after: receipt)
-                }
+                if let request, let claimed { return conclude(request.queue, claimed, routes, after: receipt) }
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A postponed claim may have found the slot still taken.
                 if hasOwnOrder { wake(CollectionOfOne(receipt.queue)) }
                 return nil
             case .failure(let error):
-                let facts: Logger.Metadata = ["error": "\(error)", "action": "\(receipt.action)"]
-                logger.debug("settling failed", metadata: facts)
+                logger.debug("settling failed", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
                 if let cause = settlement.workFailure(error) {
                     settlement = whenWorkFails(cause)
                     continue
