@@ -120,18 +120,18 @@ final class Scheduler: AttemptSource {
                 }
             }
             switch answer {
-            case .success(let (result, claimed)):
+            case .success(let (result, claim)):
                 forget(receipt)
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
-                if let request, let claimed { return conclude(request.queue, claimed, routes, after: receipt) }
+                if let request, let claim { return conclude(request.queue, claim, routes, after: receipt) }
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A postponed claim may have found the slot still taken.
                 if hasOwnOrder { wake(CollectionOfOne(receipt.queue)) }
                 return nil
             case .failure(let error):
-                logger.debug("settling failed", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
+                logger.debug("not settled", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
                 if let cause = settlement.workFailure(error) {
                     settlement = whenWorkFails(cause)
                     continue
