@@ -139,7 +139,14 @@ struct WaitForOneselfTests {
         let idle = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await Self.trap { await $0.waitUntilIdle() }
         }
-        for (result, call) in [(stop, "stop(grace:)"), (close, "close(grace:)"), (idle, "waitUntilIdle()")] {
+        let idleQueues = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await Self.trap { try? await $0.waitUntilIdle("notes") }
+        }
+        let results = [
+            (stop, "stop(grace:)"), (close, "close(grace:)"), (idle, "waitUntilIdle()"),
+            (idleQueues, "waitUntilIdle(_:)"),
+        ]
+        for (result, call) in results {
             let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
             #expect(said.contains("\(call) was called by a handler of its own broker"), "\(said)")
         }

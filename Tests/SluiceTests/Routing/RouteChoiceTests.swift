@@ -5,7 +5,9 @@ import Testing
 
 /// Work of two kinds.
 private enum Work: ActionUnion {
-    case note(Note), photo(Photo)
+    case note(Note)
+    case photo(Photo)
+
     static let cases: [ActionCase<Work>] = [ActionCase { .note($0) }, ActionCase { .photo($0) }]
 
     var name: String {
@@ -18,7 +20,9 @@ private enum Work: ActionUnion {
 
 /// Two cases of one kind.
 private enum Twice: ActionUnion {
-    case first(Note), second(Note)
+    case first(Note)
+    case second(Note)
+
     static let cases: [ActionCase<Twice>] = [ActionCase { .first($0) }, ActionCase { .second($0) }]
 }
 
@@ -49,6 +53,7 @@ extension Broker {
     }
 }
 
+private let isAny: @Sendable (QueueName) -> Bool = { _ in true }
 private let nobody = "every route answered that the action is not its own"
 
 @Suite("The choice of a route", .timeLimit(.minutes(2))) struct RouteChoiceTests {
@@ -56,11 +61,13 @@ private let nobody = "every route answered that the action is not its own"
     func predicates() async throws {
         let broker = try await Site(.memory).broker()
         let log = EventLog<String>()
-        try broker.route(where: { $0.rawValue.hasSuffix("/media") }, Note.self) { note, _ in
+        let isMedia: @Sendable (QueueName) -> Bool = { $0.rawValue.hasSuffix("/media") }
+        try broker.route(where: isMedia, Note.self) { note, _ in
             log.append("first \(note.text)")
             return .success
         }
-        try broker.route(where: { $0.rawValue.hasPrefix("a") }, completing: Note.self) { note, _, completion in
+        let isOfA: @Sendable (QueueName) -> Bool = { $0.rawValue.hasPrefix("a") }
+        try broker.route(where: isOfA, completing: Note.self) { note, _, completion in
             log.append("second \(note.text)")
             completion(.success)
         }
@@ -79,13 +86,13 @@ private let nobody = "every route answered that the action is not its own"
     @Test("A kind without a route in a queue that a predicate matches is unknown there")
     func unknownKind() async throws {
         let broker = try await Site(.memory).broker()
-        try broker.route(where: { _ in true }, Photo.self) { _, _ in .success }
+        try broker.route(where: isAny, Photo.self) { _, _ in .success }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
             await broker.waitUntilIdle()
             try await #expect(broker.status(of: "notes").because.first == .unknownKind)
-            #expect(try broker.removePredicateRoutes())
-            #expect(try !broker.removePredicateRoutes())
+            try #expect(broker.removePredicateRoutes())
+            try #expect(!broker.removePredicateRoutes())
             try await #expect(broker.status(of: "notes").because.first == .noRoute)
         }
         await broker.close()
@@ -106,7 +113,7 @@ private let nobody = "every route answered that the action is not its own"
             if attempt.number == 1 { throw Refusal("busy") }
             return .success
         }
-        try broker.route(where: { _ in true }, Note.self) { _, _ in
+        try broker.route(where: isAny, Note.self) { _, _ in
             log.append("never")
             return .success
         }
