@@ -22,6 +22,7 @@ final class RouteSet: Sendable {
 
     /// Returns the most specific route for an action but those that have been tried.
     func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
-        admission.routes(for: action.queue, kind: action.kind).first { !tried.contains($0) }.map { self[$0] }
+        let routes = admission.routeIDs(for: action.queue, kind: action.kind)
+        return routes.first { !tried.contains($0) }.map { self[$0] }
     }
 }

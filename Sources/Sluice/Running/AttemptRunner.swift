@@ -65,7 +65,9 @@ final class AttemptRunner: Sendable {
                 if result.isNotMine { (result, route) = await passOn(action, attempt, route, task) }
                 settlement = self.settlement(for: result, of: attempt, task.reason, route)
             } else {
-                (settlement, route) = await performInMiddleware(action, attempt, route, task)
+                let ended = await performInMiddleware(action, attempt, route, task)
+                settlement = ended.settlement
+                route = ended.route
             }
             let endedAt = observer == nil ? .zero : options.clock.uptime
             let next = await source.settle(action, settlement) {
@@ -160,7 +162,7 @@ final class AttemptRunner: Sendable {
         _ attempt: Attempt,
         _ first: Route,
         _ task: AttemptTask
-    ) async -> (Settlement, Route) {
+    ) async -> (settlement: Settlement, route: Route) {
         let route = Mutex(first)
         let context = AttemptContext(action, attempt, first.pattern) { [self] result in
             let reason = task.reason

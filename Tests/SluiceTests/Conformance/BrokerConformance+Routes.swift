@@ -46,7 +46,8 @@ extension BrokerConformance {
             log.append("a \(note.text)")
             return .success
         }
-        try await broker.enqueue([Note("1", in: "a/media"), Note("2", in: "b/media"), Note("3", in: "b/text")])
+        let queues: [QueueName] = ["a/media", "b/media", "b/text"]
+        try await broker.enqueue(queues.enumerated().map { Note("\($0.offset + 1)", in: $0.element) })
         try await running(broker) {
             await broker.waitUntilIdle()
             try await #expect(broker.status(of: "b/text").state == .noRoute)

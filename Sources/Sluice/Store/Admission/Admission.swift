@@ -64,7 +64,7 @@ package final class Admission: Sendable {
     }
 
     /// Returns all routes for an action, the most specific first; at one pattern, that of any kind is last.
-    func routes(for queue: QueueName, kind: String) -> [RouteID] {
+    func routeIDs(for queue: QueueName, kind: String) -> [RouteID] {
         let kinds = routes.matches(queue) + choices.filter { $0.matches(queue) }.map(\.kinds)
         return kinds.flatMap { [$0[kind], $0[nil]].compactMap { $0?.id } }
     }
