@@ -274,7 +274,10 @@ final class Scheduler: AttemptSource {
         case .waiting(let wait, let time), .gathering(let wait, let time):
             conclusion = .waiting(wait, until: time)
         case .unroutable: conclusion = .unroutable
-        case .lacksPermit(let route, let limit): conclusion = .lacksPermit(route, limit: limit)
+        case .lacksPermit(let route, let limit):
+            // Routes that have changed since the claim was made may have another for the queue.
+            let isCurrent = routes === self.routes.current
+            conclusion = isCurrent ? .lacksPermit(route, limit: limit) : .unfinished
         case .awaitsTrial(let suspect):
             conclusion = .awaitsTrial(suspect)
             limitTrial()
