@@ -128,7 +128,7 @@ struct WaitForOneselfTests {
         try await broker.run()
     }
 
-    @Test("stop, close and waitUntilIdle trap in a handler of their own broker, with a sentence")
+    @Test("stop, close and both forms of waitUntilIdle trap in a handler of their own broker, with a sentence")
     func traps() async throws {
         let stop = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await Self.trap { await $0.stop() }
@@ -140,7 +140,7 @@ struct WaitForOneselfTests {
             try await Self.trap { await $0.waitUntilIdle() }
         }
         let idleQueues = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            try await Self.trap { try? await $0.waitUntilIdle("notes") }
+            try await Self.trap { do { try await $0.waitUntilIdle("notes") } catch {} }
         }
         let results = [
             (stop, "stop(grace:)"), (close, "close(grace:)"), (idle, "waitUntilIdle()"),
