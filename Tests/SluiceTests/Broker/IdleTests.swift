@@ -128,7 +128,7 @@ struct WaitForOneselfTests {
         try await broker.run()
     }
 
-    @Test("stop, close and both forms of waitUntilIdle trap in a handler of their own broker, with a sentence")
+    @Test("stop, close and both forms of waitUntilIdle trap in a handler of their broker, with a sentence")
     func traps() async throws {
         let stop = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await Self.trap { await $0.stop() }
