@@ -5,7 +5,7 @@ final class IdleWatch: Sendable {
     private struct State {
         /// The queues with work that have not come to rest since the file was read; `nil` while it is read.
         var busy: Set<QueueID>? = []
-        /// Those that have come to rest while the file was read; `isStale` if that may be all.
+        /// Queues that have come to rest while the file was read; `isStale` if that may be all.
         var rested: Set<QueueID> = []
         var isStale = false
         /// Whether another process runs some of them, whose ends show as its commits only.

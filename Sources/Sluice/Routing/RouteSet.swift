@@ -20,7 +20,7 @@ final class RouteSet: Sendable {
         return entry.map { RouteMatch.route(self[$0.id]) } ?? .unroutable(hasRoute: matchesQueue)
     }
 
-    /// Returns the most specific route for an action but those that have been tried.
+    /// Returns the most specific route for an action, except routes that have been tried.
     func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
         let routes = admission.routeIDs(for: action.queue, kind: action.kind)
         return routes.first { !tried.contains($0) }.map { self[$0] }
