@@ -30,6 +30,37 @@ public protocol ActionBroker: AnyObject, Sendable {
         _ options: RouteOptions,
         handler: @escaping @Sendable (_ payload: String, Attempt) async throws -> Outcome
     ) throws(SluiceError)
+    /// Routes the actions of several types in the queues of a pattern to one closure.
+    func route<U: ActionUnion>(
+        _ pattern: QueuePattern,
+        _ type: U.Type,
+        _ options: RouteOptions,
+        handler: @escaping @Sendable (U, Attempt) async throws -> Outcome
+    ) throws(SluiceError)
+    /// Routes the actions of a type in the queues whose names satisfy a predicate to a closure.
+    func route<A: Action>(
+        where isMatch: @escaping @Sendable (QueueName) -> Bool,
+        _ type: A.Type,
+        _ options: RouteOptions,
+        handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
+    ) throws(SluiceError)
+    /// Routes the actions of a type in the queues that satisfy a predicate to a closure with a completion.
+    func route<A: Action>(
+        where isMatch: @escaping @Sendable (QueueName) -> Bool,
+        completing type: A.Type,
+        _ options: RouteOptions,
+        handler: @escaping @Sendable (A, Attempt, Completion) -> Void
+    ) throws(SluiceError)
+    /// Removes the route of a pattern for a kind; `nil` is the route for any kind.
+    @discardableResult
+    func removeRoute(_ pattern: QueuePattern, kind: String?) throws(SluiceError) -> Bool
+    /// Removes all routes of a pattern.
+    @discardableResult func removeRoutes(_ pattern: QueuePattern) throws(SluiceError) -> Bool
+    /// Removes all routes by predicate.
+    @discardableResult func removePredicateRoutes() throws(SluiceError) -> Bool
+    /// Removes the options of a pattern, so that they can be set again.
+    @discardableResult
+    func removeQueueOptions(_ pattern: QueuePattern) async throws(SluiceError) -> Bool
 
     /// Enqueues an action.
     @discardableResult func enqueue<A: Action>(
@@ -71,6 +102,8 @@ public protocol ActionBroker: AnyObject, Sendable {
     func close(grace: Duration?) async
     /// Waits until a running broker has nothing left to run or to wait for.
     func waitUntilIdle() async
+    /// Waits until the queues of a pattern have nothing left to run or to wait for.
+    func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError)
     /// Waits until the action has ended, and returns how.
     func settled(_ action: ActionID) async throws -> ActionEnd
     /// Returns the state of a queue, with all reasons why it does not move.

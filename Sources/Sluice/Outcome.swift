@@ -9,6 +9,7 @@ public struct Outcome: Sendable, Hashable {
         case halt(reason: String)
         /// `nil`: the delay of the route's options.
         case release(after: Duration?, untilOpen: GateName?, closes: Bool = false, reason: String?)
+        case notMine
     }
 
     let storage: Storage
@@ -80,6 +81,26 @@ public struct Outcome: Sendable, Hashable {
     ///
     /// Use it for failures that time cannot repair. The reason is as for ``fail(_:)``.
     public static func halt(_ reason: String) -> Outcome { Outcome(storage: .halt(reason: reason)) }
+    /// The action is for another route: the next one in the order of specificity gets the same attempt.
+    ///
+    /// ```swift
+    /// try broker.route("files/*", Upload.self) { upload, attempt in
+    ///     guard upload.isImage else { return .notMine }
+    ///     …
+    /// }
+    /// try broker.routeAnyKind("*") { payload, attempt in … }   // gets all other uploads
+    /// ```
+    ///
+    /// Nothing is written, and no attempt is spent. Each route that matches the queue and the kind is asked
+    /// once; at one pattern, the route for any kind follows that for the kind. The timeout, which starts
+    /// again, and the policies are those of the route that handles the action; the permit and the gates are
+    /// those of the first.
+    ///
+    /// If every route answers so, the action is given back as after ``release``, for a minute or
+    /// ``RouteOptions/releaseDelay`` if that is longer, and its last error says why (G10). It is tried again
+    /// at the latest then; ``Broker/retryNow(_:)`` tries it at once, such as after a route was added.
+    public static let notMine = Outcome(storage: .notMine)
+
     /// Give the action back without spending the attempt.
     ///
     /// The head then waits for ``Broker/retryNow(_:)``, a restart, or ``RouteOptions/releaseDelay``.

@@ -12,13 +12,72 @@ extension Broker {
     /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the
     /// broker is suspended for ``resume()``. In a handler the call would wait for its own return: it traps.
     public func waitUntilIdle() async {
-        await waitUntilIdle { [options] wait in
-            guard wait.isLong else { return false }
-            var facts: Logger.Metadata = ["queues": "\(wait.queueCount)"]
-            if let delay = wait.delay { facts["delay"] = "\(delay)" }
-            options.logger.notice("waiting until idle: work is left for later", metadata: facts)
-            return true
+        await waitUntilIdle { noteIfLong($0) }
+    }
+
+    /// Waits until the queues of a pattern have nothing left to run or to wait for.
+    ///
+    /// Other queues may have work all the time. What counts as work, and when the call returns early, is as
+    /// for ``waitUntilIdle()``, but if nothing is left in the file, it returns also before the first
+    /// ``run()``. It traps in a handler of one of these queues. Throws ``SluiceError`` `invalidPattern`.
+    public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
+        let form = try pattern.form()
+        if store.check.isForked { return }
+        if let own = HandlerPlace.own(of: runner), form.matches(own.task.current.queue) {
+            ensureNotInHandler("waitUntilIdle(_:)")
         }
+        let (waiter, stops) = (newWaiter(), life.withLock { $0.stops })
+        let (watch, start) = (IdleWatch(), options.clock.uptime)
+        let unsubscribe = observers.add(subscriber(watch, waiter))
+        defer { unsubscribe() }
+        var hasTold = false
+        while await waitForRest(waiter, stops, unless: { _ in watch.isOver }) {
+            watch.beginReading()
+            do {
+                if wakeUps != nil { try await store.readForeignChanges() }
+                let left = try await workLeft(in: form)
+                guard let wait = IdleWait(left, waited: options.clock.uptime - start) else { return }
+                if options.file.role == .run { expectRun() }
+                if !hasTold, left.next != .now { hasTold = noteIfLong(wait) }
+                watch.endReading(left.queues ?? [], areSomeElsewhere: left.elsewhereCount > 0)
+            } catch {
+                guard await pauseBeforeReading(error) else { return }
+                watch.endReading([], areSomeElsewhere: false)
+            }
+        }
+    }
+
+    /// Has a watch follow the claims of this broker and the commits of others.
+    private func subscriber(_ watch: IdleWatch, _ waiter: Int) -> Observers.Subscriber {
+        let resume: @Sendable () -> Void = { [weak self] in
+            self?.life.withLock { $0.restWaiters.removeValue(forKey: waiter) }?.resume(returning: true)
+        }
+        return Observers.Subscriber(
+            othersCommitted: { if watch.othersCommitted() { resume() } },
+            poke: { [scheduler] queue in
+                if let queue, !scheduler.rests(queue) { return }
+                if watch.rested(queue) { resume() }
+            },
+            end: {}
+        )
+    }
+
+    /// Logs a wait, once it is long; returns whether it did.
+    private func noteIfLong(_ wait: IdleWait) -> Bool {
+        guard wait.isLong else { return false }
+        var facts: Logger.Metadata = ["queues": "\(wait.queueCount)"]
+        if let delay = wait.delay { facts["delay"] = "\(delay)" }
+        options.logger.notice("waiting until idle: work is left for later", metadata: facts)
+        return true
+    }
+
+    /// Waits before the file is read again; returns `false` if the task is cancelled.
+    private func pauseBeforeReading(_ error: SluiceError) async -> Bool {
+        // The error may pass, like the lock of another connection; until then nothing is known.
+        options.logger.debug("polling the file failed", metadata: ["error": "\(error)"])
+        let time = options.clock.uptime + Self.syncInterval
+        do { try await options.clock.sleep(untilUptime: time) } catch { return false }
+        return true
     }
 
     /// Waits as ``waitUntilIdle()``; calls `tell`, until `true`, when only a time or a process can end it.
@@ -27,10 +86,14 @@ extension Broker {
         ensureNotInHandler("waitUntilIdle()")
         if options.file.role == .run { expectRun() }
         let stops = life.withLock { $0.stops }
-        let start = options.clock.uptime
+        let (waiter, start) = (newWaiter(), options.clock.uptime)
         var seen: Int?
         var hasTold = false
-        while await waitForRest(behind: seen, stops) {
+        while await waitForRest(
+            waiter,
+            stops,
+            unless: { [seen] in $0.hasLookedAround && scheduler.isResting && $0.rests != seen }
+        ) {
             // From here on, any change ends in another rest.
             seen = life.withLock { $0.rests }
             do {
@@ -44,11 +107,8 @@ extension Broker {
                 if left.next == .now || hasTold { continue }
                 hasTold = tell(wait)
             } catch {
-                // The error may pass, like the lock of another connection; until then nothing is known.
-                options.logger.debug("polling the file failed", metadata: ["error": "\(error)"])
                 seen = nil
-                let time = options.clock.uptime + Self.syncInterval
-                do { try await options.clock.sleep(untilUptime: time) } catch { return }
+                guard await pauseBeforeReading(error) else { return }
             }
         }
     }
@@ -80,19 +140,26 @@ extension Broker {
         }
     }
 
-    /// Waits for a rest of the engine of another number than `seen`; returns `false` when that is pointless.
-    private func waitForRest(behind seen: Int?, _ stops: Int) async -> Bool {
-        let waiter = life.withLock { life in
+    private func newWaiter() -> Int {
+        life.withLock { life in
             life.lastRestWaiter += 1
             return life.lastRestWaiter
         }
-        return await withTaskCancellationHandler {
+    }
+
+    /// Waits until the waiter is resumed, unless that has come already; returns `false` when it is pointless.
+    private func waitForRest(
+        _ waiter: Int,
+        _ stops: Int,
+        unless hasCome: (Life) -> Bool
+    ) async -> Bool {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let rests: Bool? = life.withLock { life in
                     if Task.isCancelled || life.stops != stops { return false }
                     if life.state == .closed || life.state == .stopping { return false }
                     if life.state == .idle && (life.hasThrown || options.file.role != .run) { return false }
-                    if life.hasLookedAround && scheduler.isResting && life.rests != seen { return true }
+                    if hasCome(life) { return true }
                     life.restWaiters[waiter] = continuation
                     return nil
                 }

@@ -30,15 +30,16 @@ extension Broker {
 
     /// Returns the work of all queues that this broker has routes for, by what they wait for.
     ///
-    /// Queues that are not read by `end`, in the clock's uptime, are assumed to have work.
+    /// With a pattern, it is that of the pattern's queues, which are listed. Queues that are not read by
+    /// `end`, in the clock's uptime, are assumed to have work.
     package func workLeft(
+        in form: QueuePattern.Form? = nil,
         until end: Duration? = nil,
         isEnough: @escaping @Sendable (WorkLeft) -> Bool = { _ in false }
     ) async throws(SluiceError) -> WorkLeft {
-        let left = Mutex(WorkLeft(now: options.clock.now))
-        let form = try QueuePattern.all.form()
+        let left = Mutex(WorkLeft(now: options.clock.now, listsQueues: form != nil))
         let mine = store.runners.epoch
-        try await store.queueFacts(form, page: Self.queuePage) { [self] file, page in
+        try await store.queueFacts(form ?? .prefix([]), page: Self.queuePage) { [self] file, page in
             left.withLock { left in
                 if let end, options.clock.uptime >= end {
                     left.stopReading()
@@ -49,9 +50,9 @@ extension Broker {
                     switch (route(facts), isElsewhere) {
                     case (let routing?, false):
                         left.count(facts, facts.becauseOfFile(file, routing, left.now), routing)
-                    case (.route?, true): left.countElsewhere()
+                    case (.route?, true): left.countElsewhere(facts.id)
                     // The action that runs here has been removed.
-                    case (nil, false): left.countRunning()
+                    case (nil, false): left.countRunning(facts.id)
                     case (.unroutable?, true), (nil, true): break
                     }
                 }

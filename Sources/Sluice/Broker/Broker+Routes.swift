@@ -1,4 +1,4 @@
-/// Queue options and routes. They may be added at any time, also while the broker runs.
+/// Queue options and routes. They may be added, replaced and removed at any time, also while the broker runs.
 extension Broker {
     /// Sets the options for the queues of a pattern.
     ///
@@ -13,16 +13,49 @@ extension Broker {
     /// Routes the actions of a type in the queues of a pattern to a closure, like ``Handler/handle(_:_:)``.
     ///
     /// If several routes for a kind match a queue, the most specific one runs it: the exact name, then the
-    /// longest prefix. Throws ``SluiceError`` `duplicateRoute` when there is a route for the pattern and the
-    /// kind, `invalidPattern`, `invalidKind`, `invalidOptions`, `closed`.
+    /// longest prefix, then predicates. Throws ``SluiceError`` `duplicateRoute` when there is a route for the
+    /// pattern and the kind, `invalidPattern`, `invalidKind`, `invalidOptions`, `closed`.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
+    ) throws(SluiceError) { try add(.pattern(pattern), [A.kind], options, perform: performing(handler)) }
+
+    /// Routes the actions of a type in the queues whose names satisfy a predicate to a closure.
+    ///
+    /// ```swift
+    /// try broker.route(where: { $0.rawValue.hasSuffix("/media") }, Upload.self) { upload, attempt in … }
+    /// ```
+    ///
+    /// Such routes are the last in the order of specificity, after all patterns, also `*`; among themselves
+    /// they have the order in which they were added. The predicate is called while a transaction is open: it
+    /// must be quick, call nothing of the broker, and always give the same answer for a name. Where a
+    /// pattern is shown, such as in ``PermitScope/route(_:)``, the route has `*`. Throws ``SluiceError``
+    /// `invalidKind`, `invalidOptions`, `closed`.
+    public func route<A: Action>(
+        where isMatch: @escaping @Sendable (QueueName) -> Bool,
+        _ type: A.Type,
+        _ options: RouteOptions = RouteOptions(),
+        handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
+    ) throws(SluiceError) { try add(.predicate(isMatch), [A.kind], options, perform: performing(handler)) }
+
+    /// Routes the actions of several types in the queues of a pattern to one closure: see ``ActionUnion``.
+    ///
+    /// The route has all kinds of the union or, if it throws, none. Throws as ``route(_:_:_:handler:)``.
+    public func route<U: ActionUnion>(
+        _ pattern: QueuePattern,
+        _ type: U.Type,
+        _ options: RouteOptions = RouteOptions(),
+        handler: @escaping @Sendable (U, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
-        try add(pattern, A.kind, options) { [reader] action, attempt in
-            switch reader.read(A.self, from: action) {
+        let cases = U.cases
+        guard !cases.isEmpty else { throw SluiceError(.invalidOptions, "'\(type)' has no cases") }
+        try add(.pattern(pattern), cases.map(\.kind), options) { [reader] action, attempt in
+            guard let found = cases.first(where: { $0.kind == action.kind }) else {
+                return .outcome(.notMine)
+            }
+            switch found.read(reader, action) {
             case .failure(let error): return .undecodable(error.reason)
             case .success(let input):
                 do { return .outcome(try await handler(input, attempt)) } catch { return .threw(error) }
@@ -44,14 +77,17 @@ extension Broker {
         completing type: A.Type,
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt, Completion) -> Void
-    ) throws(SluiceError) {
-        try add(pattern, A.kind, options) { [reader, runner] action, attempt in
-            switch reader.read(A.self, from: action) {
-            case .failure(let error): return .undecodable(error.reason)
-            case .success(let input): return await runner.complete(attempt) { handler(input, attempt, $0) }
-            }
-        }
-    }
+    ) throws(SluiceError) { try add(.pattern(pattern), [A.kind], options, perform: completing(handler)) }
+
+    /// Routes the actions of a type in the queues that satisfy a predicate to a closure with a completion.
+    ///
+    /// See ``route(where:_:_:handler:)`` about the predicate.
+    public func route<A: Action>(
+        where isMatch: @escaping @Sendable (QueueName) -> Bool,
+        completing type: A.Type,
+        _ options: RouteOptions = RouteOptions(),
+        handler: @escaping @Sendable (A, Attempt, Completion) -> Void
+    ) throws(SluiceError) { try add(.predicate(isMatch), [A.kind], options, perform: completing(handler)) }
 
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
@@ -62,7 +98,7 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (_ payload: String, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
-        try add(pattern, nil, options) { [reader] action, attempt in
+        try add(.pattern(pattern), [nil], options) { [reader] action, attempt in
             switch reader.text(of: action) {
             case .failure(let error): return .undecodable(error.reason)
             case .success(let payload):
@@ -71,15 +107,38 @@ extension Broker {
         }
     }
 
+    private func performing<A: Action>(
+        _ handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
+    ) -> Route.Perform {
+        { [reader] action, attempt in
+            switch reader.read(A.self, from: action) {
+            case .failure(let error): return .undecodable(error.reason)
+            case .success(let input):
+                do { return .outcome(try await handler(input, attempt)) } catch { return .threw(error) }
+            }
+        }
+    }
+
+    private func completing<A: Action>(
+        _ handler: @escaping @Sendable (A, Attempt, Completion) -> Void
+    ) -> Route.Perform {
+        { [reader, runner] action, attempt in
+            switch reader.read(A.self, from: action) {
+            case .failure(let error): return .undecodable(error.reason)
+            case .success(let input): return await runner.complete(attempt) { handler(input, attempt, $0) }
+            }
+        }
+    }
+
     private func add(
-        _ pattern: QueuePattern,
-        _ kind: String?,
+        _ scope: RouteScope,
+        _ kinds: [String?],
         _ options: RouteOptions,
-        perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
+        perform: @escaping Route.Perform
     ) throws(SluiceError) {
-        _ = try pattern.formOfRule()
+        if case .pattern(let pattern) = scope { _ = try pattern.formOfRule() }
         try routes.change { table throws(SluiceError) in
-            try table.add(pattern, kind: kind, options: options, perform: perform)
+            try table.add(scope, kinds: kinds, options: options, perform: perform)
         }
         scheduler.routesChanged()
         codeChanged()
@@ -87,5 +146,72 @@ extension Broker {
 
     package func discipline(of queue: QueueName) -> QueueDiscipline {
         routes.admission.queues.rules(of: queue).discipline
+    }
+}
+
+/// Removing routes and queue options, at any time, also while the broker runs.
+extension Broker {
+    /// Removes the route of a pattern for a kind; `nil` is the route for any kind.
+    ///
+    /// Running handlers of the route finish with it. Heads that have no other route stay, with the reason
+    /// ``Because/unknownKind`` or ``Because/noRoute``, and run when a route is added (G10). So to replace a
+    /// route, remove it and add another, which has limits of its own from then on:
+    ///
+    /// ```swift
+    /// try broker.removeRoute("conversation/*", SendMessage.self)
+    /// try broker.route("conversation/*", SendMessage.self, RouteOptions(concurrency: 2), handler: send)
+    /// ```
+    ///
+    /// A route for an ``ActionUnion`` keeps its other kinds. The handler is released when none of its runs is
+    /// left.
+    ///
+    /// - Returns: Whether there was one.
+    /// - Throws: ``SluiceError`` `invalidPattern`, `closed`.
+    @discardableResult
+    public func removeRoute(_ pattern: QueuePattern, kind: String?) throws(SluiceError) -> Bool {
+        try removed(routes.change { table throws(SluiceError) in try table.remove(pattern, kind: kind) })
+    }
+
+    /// Removes all routes of a pattern, under the rules of ``removeRoute(_:kind:)``.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult public func removeRoutes(_ pattern: QueuePattern) throws(SluiceError) -> Bool {
+        try removed(routes.change { table throws(SluiceError) in try table.removeAll(pattern) })
+    }
+
+    /// Removes all routes by predicate, under the rules of ``removeRoute(_:kind:)``.
+    ///
+    /// - Returns: Whether there was one.
+    @discardableResult public func removePredicateRoutes() throws(SluiceError) -> Bool {
+        try removed(routes.change { table throws(SluiceError) in table.removeChoices() })
+    }
+
+    private func removed(_ wasThere: Bool) -> Bool {
+        guard wasThere else { return false }
+        scheduler.routesRemoved()
+        observers.poke(nil)
+        return true
+    }
+
+    /// Removes the options of a pattern, so that they can be set again, perhaps differently.
+    ///
+    /// Other options apply from a queue's next claim or enqueue on. Actions that run with more slots than
+    /// the queue now has finish first. Batches of the queues that have not started, or not ended, are begun
+    /// again by the new options.
+    ///
+    /// ```swift
+    /// try await broker.removeQueueOptions("uploads")
+    /// try broker.queues("uploads", QueueOptions(discipline: .concurrent(8)))
+    /// ```
+    ///
+    /// - Returns: Whether there were some.
+    /// - Throws: ``SluiceError`` `invalidPattern`, `closed`; errors of the file, with the options removed.
+    @discardableResult
+    public func removeQueueOptions(_ pattern: QueuePattern) async throws(SluiceError) -> Bool {
+        let form = try pattern.form()
+        let removed = try routes.change { table throws(SluiceError) in try table.removeOptions(pattern) }
+        guard let removed else { return false }
+        if removed.start != nil, isRunning { try await store.forgetBatches(form) }
+        return true
     }
 }

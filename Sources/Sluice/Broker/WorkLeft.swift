@@ -15,10 +15,15 @@ package struct WorkLeft: Sendable {
     package private(set) var dueCount = 0
     /// Queues that another process runs at the moment.
     package private(set) var elsewhereCount = 0
+    /// The queues of both counts; `nil` if only their number is needed.
+    private(set) var queues: Set<QueueID>?
     private var counts: [Obstacle: Int] = [:]
     private var earliest: Timestamp?
 
-    init(now: Timestamp) { self.now = now }
+    init(now: Timestamp, listsQueues: Bool = false) {
+        self.now = now
+        if listsQueues { queues = [] }
+    }
 
     /// Returns how many queues have an obstacle; if a queue has several, the first counts.
     package func count(_ obstacle: Obstacle) -> Int { counts[obstacle] ?? 0 }
@@ -30,11 +35,15 @@ package struct WorkLeft: Sendable {
     }
 
     /// Counts a queue that another process runs.
-    mutating func countElsewhere() { elsewhereCount += 1 }
+    mutating func countElsewhere(_ queue: QueueID) {
+        elsewhereCount += 1
+        queues?.insert(queue)
+    }
 
     /// Counts a queue of which an action runs here.
-    mutating func countRunning() {
+    mutating func countRunning(_ queue: QueueID) {
         dueCount += 1
+        queues?.insert(queue)
         earliest = now
     }
 
@@ -46,6 +55,7 @@ package struct WorkLeft: Sendable {
         case .obstacle(let obstacle): counts[obstacle, default: 0] += 1
         case .due(let time):
             dueCount += 1
+            queues?.insert(facts.id)
             earliest = min(earliest ?? time, time)
         }
     }

@@ -1,7 +1,7 @@
 /// The options of queues, by pattern, and their rules.
 package struct QueueTable: Sendable {
     private var table = PatternTable<QueueOptions>()
-    /// Whether some queues have rules of their own; in most brokers none has.
+    /// Whether some queues have or had rules of their own; in most brokers none has.
     private(set) var hasRules = false
     /// Whether some queues have a default expiry.
     private var hasExpiries = false
@@ -25,6 +25,14 @@ package struct QueueTable: Sendable {
         if hasExpiries { options?.expiresAfter = table.matches(queue).lazy.compactMap(\.expiresAfter).first }
         return options
     }
+
+    /// Removes the options of a pattern, and returns them.
+    mutating func remove(_ pattern: QueuePattern) throws(SluiceError) -> QueueOptions? {
+        let form = try pattern.formOfRule()
+        defer { table[form] = nil }
+        return table[form]
+    }
+
 
     /// A queue's discipline by the most specific pattern that sets one.
     func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {

@@ -2,7 +2,7 @@
 public struct AttemptContext: Sendable {
     /// The attempt, as its handler sees it.
     public let attempt: Attempt
-    /// The pattern of the route that performs it.
+    /// The pattern of the first route that performs it, `*` for a route by predicate.
     public let pattern: QueuePattern
     private let action: ClaimedAction
     private let decide: @Sendable (HandlerResult) -> AttemptResult

@@ -14,6 +14,8 @@ protocol AttemptSource: AnyObject, Sendable {
     ) async -> (ClaimedAction, Route)?
 
     func attempt(for action: ClaimedAction) -> Attempt
+    /// Returns the next route for an action that others have passed on, and starts that route's timeout.
+    func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route?
     /// Looks again at actions that could not be decoded: a route or an upgrader was added.
     func retryUndecodable()
 }

@@ -4,4 +4,8 @@ enum HandlerResult: Sendable {
     case threw(any Error)
     /// The payload is not of the route's type; with the reason, without the payload.
     case undecodable(String)
+
+    var isNotMine: Bool {
+        if case .outcome(let outcome) = self, case .notMine = outcome.storage { true } else { false }
+    }
 }

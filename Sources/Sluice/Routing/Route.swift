@@ -1,16 +1,18 @@
 /// Runs the actions of a kind, or of any, in a pattern's queues; a class, as running actions refer to it.
 final class Route: Sendable {
+    typealias Perform = @Sendable (ClaimedAction, Attempt) async -> HandlerResult
+
     let id: RouteID
     let pattern: QueuePattern
     let options: RouteOptions
     /// Decodes the payload and calls the user's code, whose errors are results.
-    let perform: @Sendable (ClaimedAction, Attempt) async -> HandlerResult
+    let perform: Perform
 
     init(
         id: RouteID,
         pattern: QueuePattern,
         options: RouteOptions,
-        perform: @escaping @Sendable (ClaimedAction, Attempt) async -> HandlerResult
+        perform: @escaping Perform
     ) {
         self.id = id
         self.pattern = pattern

@@ -8,22 +8,23 @@ final class Routes: Sendable {
     }
 
     private let state = Mutex(State())
-    var admission: Admission { state.withLock { $0.table.admission } }
-    subscript(id: RouteID) -> Route { state.withLock { $0.table[id] } }
+    var current: RouteSet { state.withLock { $0.table.current } }
+    var admission: Admission { current.admission }
 
-    func route(for queue: QueueName, kind: String) -> RouteMatch {
-        state.withLock { state -> RouteMatch in
-            let (route, matchesQueue) = state.table.admission.route(for: queue, kind: kind)
-            guard let route else { return .unroutable(hasRoute: matchesQueue) }
-            return .route(state.table[route.id])
-        }
-    }
+    func route(for queue: QueueName, kind: String) -> RouteMatch { current.route(for: queue, kind: kind) }
 
     /// Changes the routes; `body` throws before it changes anything.
-    func change(_ body: (inout RouteTable) throws(SluiceError) -> Void) throws(SluiceError) {
-        try state.withLock { state throws(SluiceError) in
+    @discardableResult
+    func change<Output: Sendable>(
+        _ body: (inout RouteTable) throws(SluiceError) -> Output
+    ) throws(SluiceError) -> Output {
+        var old: RouteSet?
+        // Handlers that are removed are released outside the lock.
+        defer { withExtendedLifetime(old) {} }
+        return try state.withLock { state throws(SluiceError) -> Output in
             guard !state.isClosed else { throw SluiceError(.closed, "the broker was closed") }
-            try body(&state.table)
+            old = state.table.current
+            return try body(&state.table)
         }
     }
 

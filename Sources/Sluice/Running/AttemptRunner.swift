@@ -59,10 +59,16 @@ final class AttemptRunner: Sendable {
             let revision = reader.revision
             let startedAt = observer == nil ? .zero : options.clock.uptime
             observer?.started(action)
-            let settlement =
-                options.middleware.isEmpty
-                ? settlement(for: await route.perform(action, attempt), of: attempt, task.reason, route)
-                : await performInMiddleware(action, attempt, route, task)
+            let settlement: Settlement
+            if options.middleware.isEmpty {
+                var result = await route.perform(action, attempt)
+                if result.isNotMine { (result, route) = await passOn(action, attempt, route, task) }
+                settlement = self.settlement(for: result, of: attempt, task.reason, route)
+            } else {
+                let ended = await performInMiddleware(action, attempt, route, task)
+                settlement = ended.settlement
+                route = ended.route
+            }
             let endedAt = observer == nil ? .zero : options.clock.uptime
             let next = await source.settle(action, settlement) {
                 state.withLock { $0.isCancelling }
@@ -118,7 +124,7 @@ final class AttemptRunner: Sendable {
             switch outcome.storage {
             case .success: return .success
             case .successWriting(let closure): return .successWriting(SettlingWork(closure, drafter))
-            case .retry, .fail, .halt, .release: break
+            case .retry, .fail, .halt, .release, .notMine: break
             }
         }
         // A generator of its own, so that the user's policy runs without the lock.
@@ -133,24 +139,49 @@ final class AttemptRunner: Sendable {
         )
     }
 
-    /// Runs a handler inside the middleware, whose errors count as the handler's.
+    /// Passes an action on to its other routes, until one has handled it or each was asked once.
+    private func passOn(
+        _ action: ClaimedAction,
+        _ attempt: Attempt,
+        _ first: Route,
+        _ task: AttemptTask
+    ) async -> (HandlerResult, Route) {
+        var (route, tried) = (first, [first.id] as Set)
+        while task.reason == nil, let next = source.route(for: action, after: tried) {
+            tried.insert(next.id)
+            route = next
+            let result = await next.perform(action, attempt)
+            if !result.isNotMine { return (result, next) }
+        }
+        return (.outcome(.notMine), route)
+    }
+
+    /// Runs a handler inside the middleware, whose errors count as the handler's; returns its route too.
     private func performInMiddleware(
         _ action: ClaimedAction,
         _ attempt: Attempt,
-        _ route: Route,
+        _ first: Route,
         _ task: AttemptTask
-    ) async -> Settlement {
-        let context = AttemptContext(action, attempt, route.pattern) { [self] result in
+    ) async -> (settlement: Settlement, route: Route) {
+        let route = Mutex(first)
+        let context = AttemptContext(action, attempt, first.pattern) { [self] result in
             let reason = task.reason
             return AttemptResult(
-                settlement(for: result, of: attempt, reason, route),
+                settlement(for: result, of: attempt, reason, route.withLock { $0 }),
                 isCancelled: reason == .removal
             )
         }
+        let settlement: Settlement
         do {
-            return try await pass(options.middleware[...], context) { await route.perform(action, attempt) }
-                .settlement
-        } catch { return context.result(of: .threw(error)).settlement }
+            settlement = try await pass(options.middleware[...], context) { [self] in
+                let result = await first.perform(action, attempt)
+                guard result.isNotMine else { return result }
+                let (last, handler) = await passOn(action, attempt, first, task)
+                route.withLock { $0 = handler }
+                return last
+            }.settlement
+        } catch { settlement = context.result(of: .threw(error)).settlement }
+        return (settlement, route.withLock { $0 })
     }
 
     /// Calls the remaining middleware, the outermost first.

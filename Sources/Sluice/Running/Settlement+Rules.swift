@@ -1,5 +1,8 @@
 /// The settlement of an attempt, from its outcome, the policies and the reason of its cancellation.
 extension Settlement {
+    /// How long an action waits that no route has taken.
+    static let notMineDelay: Duration = .seconds(60)
+
     init(
         of result: HandlerResult,
         attempt: Attempt,
@@ -42,6 +45,11 @@ extension Settlement {
                 self = .fail(.failed, mutant("halt") ? options.failure.failed : .block, error: reason)
             case .retry(let delay, let gate, let closes):
                 self = tried(nil, after: delay, whenOpen: gate, closes: closes)
+            // No route has taken it; a cancelled attempt was not passed on.
+            case .notMine where reason == nil:
+                let delay = max(options.releaseDelay, Self.notMineDelay)
+                self = .release(after: delay, error: "every route answered that the action is not its own")
+            case .notMine: self = tried(nil, after: nil, whenOpen: nil)
             }
         case .threw(let error): self = tried(error)
         case .undecodable(let why): self = .fail(.undecodable, options.failure.undecodable, error: why)

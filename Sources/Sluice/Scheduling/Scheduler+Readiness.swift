@@ -80,6 +80,11 @@ extension Scheduler {
         refusals.refusal(of: queue).map { .refused(error: "\($0.error)", since: $0.since.date) }
     }
 
+    /// Whether the queue has nothing to claim before something else happens, as far as is known.
+    func rests(_ queue: QueueID) -> Bool {
+        machine.withLock { $0.phases[queue] == nil && $0.obstacles[queue] != .taken }
+    }
+
     func standing(of queue: QueueID) -> QueueReadiness { machine.withLock { $0.readiness(of: queue) } }
 
     /// Records the due scheduled actions without a place: these and no others.

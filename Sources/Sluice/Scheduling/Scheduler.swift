@@ -61,6 +61,7 @@ final class Scheduler: AttemptSource {
     func stop() { update { $0.stop() } }
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
     func routesChanged() { update { $0.routesChanged() } }
+    func routesRemoved() { update { $0.routesRemoved() } }
     func holdsChanged() { update { $0.holdsChanged() } }
     func askAgain(all: Bool) { update { $0.askAgain(all: all) } }
 
@@ -75,6 +76,13 @@ final class Scheduler: AttemptSource {
     }
 
     func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
+
+    func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
+        guard let route = routes.current.route(for: action, after: tried) else { return nil }
+        let time = route.options.timeout.map { clock.uptime + $0 }
+        update { $0.timeOut(action.receipt.claim, at: time) }
+        return route
+    }
 
     func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
 
@@ -101,6 +109,7 @@ final class Scheduler: AttemptSource {
         let hasOwnOrder = order?.queue == receipt.queue
         var suspect: (queue: QueueID, error: SluiceError)?
         while true {
+            let routes = routes.current
             let request = order.map { ClaimRequest($0, routes.admission) }
             // Unchecked, since it is made for each action that runs; a write's completion is called once.
             let answer: Settled = await withUnsafeContinuation { continuation in
@@ -111,19 +120,18 @@ final class Scheduler: AttemptSource {
                 }
             }
             switch answer {
-            case .success(let (result, claimed)):
+            case .success(let (result, claim)):
                 forget(receipt)
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
                 written(settlement, result)
-                if let request, let claimed { return conclude(request.queue, claimed, after: receipt) }
+                if let request, let claim { return conclude(request.queue, claim, routes, after: receipt) }
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A postponed claim may have found the slot still taken.
                 if hasOwnOrder { wake(CollectionOfOne(receipt.queue)) }
                 return nil
             case .failure(let error):
-                let facts: Logger.Metadata = ["error": "\(error)", "action": "\(receipt.action)"]
-                logger.debug("settling failed", metadata: facts)
+                logger.debug("not settled", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
                 if let cause = settlement.workFailure(error) {
                     settlement = whenWorkFails(cause)
                     continue
@@ -206,11 +214,14 @@ final class Scheduler: AttemptSource {
     }
 
     private func claim(_ orders: [ClaimOrder]) {
+        let routes = routes.current
         store.claim(orders.map { ClaimRequest($0, routes.admission) }) { [self] result in
             switch result {
             case .success(let results):
                 for (order, result) in zip(orders, results) {
-                    if let (action, route) = conclude(order.queue, result) { delegate.start(action, route) }
+                    if let (action, route) = conclude(order.queue, result, routes) {
+                        delegate.start(action, route)
+                    }
                 }
             case .failure(let error):
                 logger.debug("claiming failed", metadata: ["error": "\(error)"])
@@ -229,10 +240,12 @@ final class Scheduler: AttemptSource {
 
     /// Reports the end of a claim to the state machine; returns the action if it is to run.
     ///
-    /// `receipt` is that of the run whose outcome was written in the same transaction.
+    /// `routes` are those by which the claim was made, and `receipt` is that of the run whose outcome was
+    /// written in the same transaction.
     private func conclude(
         _ queue: QueueID,
         _ result: ClaimResult,
+        _ routes: RouteSet,
         after receipt: Receipt? = nil
     ) -> (ClaimedAction, Route)? {
         refusals.clear(.claim, of: queue)
@@ -258,8 +271,13 @@ final class Scheduler: AttemptSource {
         case .waiting(let wait, let time), .gathering(let wait, let time):
             conclusion = .waiting(wait, until: time)
         case .unroutable: conclusion = .unroutable
-        case .lacksPermit(let route, let limit): conclusion = .lacksPermit(route, limit: limit)
-        case .lacksRate(let line, let time): conclusion = .lacksRate(line, until: time)
+        case .lacksPermit(let route, let limit):
+            // Routes that have changed since the claim was made may have another for the queue.
+            let isCurrent = routes === self.routes.current
+            conclusion = isCurrent ? .lacksPermit(route, limit: limit) : .unfinished
+        case .lacksRate(let line, let time):
+            // As above.
+            conclusion = routes === self.routes.current ? .lacksRate(line, until: time) : .unfinished
         case .awaitsTrial(let suspect):
             conclusion = .awaitsTrial(suspect)
             limitTrial()

@@ -6,7 +6,7 @@ public import struct Foundation.Date
 
 /// The limit that a head without a permit waits for.
 public enum PermitScope: Sendable, Hashable {
-    /// The handlers of its route have reached ``RouteOptions/concurrency``.
+    /// The handlers of its route have reached ``RouteOptions/concurrency``; `*` is also a route by predicate.
     case route(QueuePattern)
     /// The rate limit with this name (``RouteOptions/rate``) allows the next start at this time.
     ///

@@ -14,6 +14,11 @@ extension Store {
         try await write(sync: .later) { try $0.waits.liftUndecodable() }
     }
 
+    /// Deletes the batches of queues whose options were removed, so that the next claims see the new rules.
+    func forgetBatches(_ form: QueuePattern.Form) async throws(SluiceError) {
+        try await write(sync: .later) { try $0.batches.forget(form) }
+    }
+
     /// Deletes holds that have ended by themselves, and opens such gates; the commit reports the next end.
     package func endControls() async throws(SluiceError) {
         try await write(sync: .later) {

@@ -128,7 +128,7 @@ struct WaitForOneselfTests {
         try await broker.run()
     }
 
-    @Test("stop, close and waitUntilIdle trap in a handler of their own broker, with a sentence")
+    @Test("stop, close and both forms of waitUntilIdle trap in a handler of their broker, with a sentence")
     func traps() async throws {
         let stop = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await Self.trap { await $0.stop() }
@@ -139,7 +139,14 @@ struct WaitForOneselfTests {
         let idle = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await Self.trap { await $0.waitUntilIdle() }
         }
-        for (result, call) in [(stop, "stop(grace:)"), (close, "close(grace:)"), (idle, "waitUntilIdle()")] {
+        let idleQueues = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await Self.trap { do { try await $0.waitUntilIdle("notes") } catch {} }
+        }
+        let results = [
+            (stop, "stop(grace:)"), (close, "close(grace:)"), (idle, "waitUntilIdle()"),
+            (idleQueues, "waitUntilIdle(_:)"),
+        ]
+        for (result, call) in results {
             let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
             #expect(said.contains("\(call) was called by a handler of its own broker"), "\(said)")
         }

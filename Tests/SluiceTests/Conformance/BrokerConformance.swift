@@ -53,6 +53,11 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .observedActions: try await observedActions(broker)
         case .observedStatuses: try await observedStatuses(broker)
         case .idle: try await idle(broker)
+        case .idleQueues: try await idleQueues(broker)
+        case .predicates: try await predicates(broker)
+        case .notMine: try await notMine(broker)
+        case .unions: try await unions(broker)
+        case .replaces: try await replaces(broker)
         }
         await broker.close()
     }
@@ -88,6 +93,11 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case observedStatuses = "G15: who observes statuses has a snapshot, then what has changed"
     case because = "G15: the status of a queue says why it does not move"
     case idle = "waiting until idle ends when nothing is left that could run"
+    case idleQueues = "G9: waiting until some queues are idle does not wait for others"
+    case predicates = "G10: routes by predicate run what no pattern matches"
+    case notMine = "an action that is not a route's own goes to the next one, with the same attempt"
+    case unions = "a route for several kinds runs each as its own type, or refuses all"
+    case replaces = "G10: heads whose route is removed wait for another one"
 
     var testDescription: String { rawValue }
 }

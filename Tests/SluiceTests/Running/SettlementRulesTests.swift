@@ -73,6 +73,15 @@ import Testing
         )
     }
 
+    @Test("G10: what no route takes is given back for a minute; a cancelled attempt ends by its reason")
+    func notMine() {
+        let text = "every route answered that the action is not its own"
+        #expect(Self.settlement(.outcome(.notMine)) == .release(after: .seconds(60), error: text))
+        #expect(Self.settlement(.outcome(.notMine), .stop) == .stop)
+        let late = Self.settlement(.outcome(.notMine), .timeout)
+        #expect(late == .retry(after: .seconds(7), error: "timed out after 5.0 seconds"))
+    }
+
     @Test("A thrown error is a retry by the policy, with the error's text")
     func threw() {
         let settlement = Self.settlement(.threw(Refusal("no network")))

@@ -138,6 +138,16 @@ import Testing
         #expect(machine.phases[2] == .running)
     }
 
+    @Test("A queue that lacks a permit of a removed route is polled, and may run by another")
+    func removedRoute() {
+        let machine = TestMachine(concurrency: 10)
+        _ = machine.wake([1, 2])
+        for queue in [1, 2] as [QueueID] { _ = machine.claim(queue, route: 7, limit: 1) }
+        #expect(machine.routesRemoved().claimed == [2])
+        _ = machine.claim(2, route: 8, limit: 1)
+        #expect(machine.phases[2] == .running)
+    }
+
     @Test("Runs of a route count from their claims to their ends, and a roll-back undoes both")
     func use() {
         var use = RouteUse()

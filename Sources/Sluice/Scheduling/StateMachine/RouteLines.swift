@@ -28,8 +28,8 @@ struct RouteLines {
     /// Records that a run's outcome was written, or never will be; returns its route.
     mutating func ended(_ claim: Int64) -> RouteID? {
         guard !ending.isEmpty, let route = ending.removeValue(forKey: claim) else { return nil }
-        endingCounts[route, default: 0] -= 1
-        counts[route, default: 0] -= 1
+        Self.subtract(route, from: &endingCounts)
+        Self.subtract(route, from: &counts)
         return route
     }
 
@@ -52,8 +52,15 @@ struct RouteLines {
         let taken = counts[route, default: 0] - endingCounts[route, default: 0] + promised
         guard taken < limit, let queue = lines[route]?.queues.popFirst() else { return nil }
         lines[route]?.members.remove(queue)
+        if lines[route]?.queues.isEmpty == true { lines[route] = nil }
         called[queue] = route
         return queue
+    }
+
+    /// Keeps nothing of a route that does not run: routes come and go while the broker runs.
+    private static func subtract(_ route: RouteID, from counts: inout [RouteID: Int]) {
+        counts[route, default: 0] -= 1
+        if counts[route] == 0 { counts[route] = nil }
     }
 
     /// Ends the call of a queue when its claim ends, and returns the route that it was called for.

@@ -8,6 +8,12 @@ extension SchedulerStateMachine {
         return decide()
     }
 
+    /// Routes have been removed: queues that wait for their permits may have another route, or none.
+    package mutating func routesRemoved() -> [SchedulerDecision] {
+        for (queue, phase) in phases { if case .lackingPermit = phase { wake(queue) } }
+        return decide()
+    }
+
     package mutating func holdsChanged() -> [SchedulerDecision] {
         lift { $0 == .hold }
         return decide()

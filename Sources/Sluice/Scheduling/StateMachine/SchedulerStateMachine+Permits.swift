@@ -43,6 +43,13 @@ extension SchedulerStateMachine {
         }
     }
 
+    /// Sets or clears the timeout of a run.
+    mutating func timeOut(_ claim: Int64, at time: Duration?) -> [SchedulerDecision] {
+        agenda.deadlines.removeAttempt(claim)
+        if let time { agenda.deadlines.add(.attempt(claim), at: time) }
+        return []
+    }
+
     // MARK: - Rate limits
 
     mutating func awaitTurn(_ queue: QueueID, at limit: RouteID, until time: Duration) {

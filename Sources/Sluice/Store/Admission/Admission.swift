@@ -27,11 +27,20 @@ package final class Admission: Sendable {
         }
     }
 
+    /// The routes of one predicate.
+    struct Choice: Sendable {
+        /// Called while a transaction is open, so it must be pure and quick.
+        let matches: @Sendable (QueueName) -> Bool
+        var kinds: [String?: Entry]
+    }
+
     private let routes: PatternTable<[String?: Entry]>
+    /// Asked in this order, after all patterns.
+    private let choices: [Choice]
     let queues: QueueTable
 
-    init(routes: PatternTable<[String?: Entry]>, queues: QueueTable) {
-        (self.routes, self.queues) = (routes, queues)
+    init(routes: PatternTable<[String?: Entry]>, choices: [Choice] = [], queues: QueueTable) {
+        (self.routes, self.choices, self.queues) = (routes, choices, queues)
     }
 
     /// Creates an admission with one route, for one kind or for any, in all queues.
@@ -59,14 +68,24 @@ package final class Admission: Sendable {
 
     /// Returns the route for an action; of several, that of the most specific pattern.
     ///
-    /// If there is no route for the kind, returns whether any pattern matches the queue.
+    /// If there is no route for the kind, returns whether any pattern or predicate matches the queue.
     func route(for queue: QueueName, kind: String) -> (route: Entry?, matchesQueue: Bool) {
         var matchesQueue = false
         for routes in routes.matches(queue) {
             matchesQueue = true
             if let route = routes[kind] ?? routes[nil] { return (route, true) }
         }
+        for choice in choices where choice.matches(queue) {
+            matchesQueue = true
+            if let route = choice.kinds[kind] ?? choice.kinds[nil] { return (route, true) }
+        }
         return (nil, matchesQueue)
+    }
+
+    /// Returns all routes for an action, the most specific first; at one pattern, that of any kind is last.
+    func routeIDs(for queue: QueueName, kind: String) -> [RouteID] {
+        let kinds = routes.matches(queue) + choices.filter { $0.matches(queue) }.map(\.kinds)
+        return kinds.flatMap { [$0[kind], $0[nil]].compactMap { $0?.id } }
     }
 
     func expiryPolicy(in queue: QueueName, of kind: String) -> FailurePolicy {

@@ -40,6 +40,8 @@ struct RouteUse {
     private mutating func remove(_ claim: Int64) -> RouteID? {
         guard let route = routes.removeValue(forKey: claim) else { return nil }
         counts[route, default: 0] -= 1
+        // Routes come and go while the broker runs.
+        if counts[route] == 0 { counts[route] = nil }
         return route
     }
 }

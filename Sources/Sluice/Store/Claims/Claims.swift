@@ -48,6 +48,7 @@ final class Claims: TransactionSubject {
         let queue = request.queue
         if try schedule.admitBeforeClaim(from: queue) { return .unfinished }
         var rules = try self.rules(of: request)
+        let isPlain = rules == nil
         if rules == .plain { rules = nil }
         var turn = Turn.plain
         if let rules {
@@ -58,7 +59,8 @@ final class Claims: TransactionSubject {
         }
         var hasPassed = false
         for _ in 0..<Self.headLimit {
-            let head = try rules == nil ? order.head(of: queue) : order.head(of: queue, by: turn.discipline)
+            // A queue without rules may have had some, and its order in memory with them.
+            let head = try isPlain ? order.head(of: queue) : order.head(of: queue, by: turn.discipline)
             guard let place = head else {
                 if try failRest(of: queue) { continue }
                 if let rules, try closeBatch(of: queue, rules) {

@@ -90,6 +90,19 @@ final class Batches: TransactionSubject {
         try connection.cached(deletion).run()
     }
 
+    /// Deletes the batches of a pattern's queues, whose rules have changed, and has the queues polled.
+    func forget(_ form: QueuePattern.Form) throws(SQLiteError) {
+        let (first, last) = form.bounds
+        let deletion: StaticString = """
+            DELETE FROM sluice_batch_rows WHERE queue_id IN (
+                SELECT queue_id FROM sluice_queue_rows WHERE name >= ?1 AND (?2 IS NULL OR name < ?2))
+            RETURNING queue_id
+            """
+        let queues = try connection.cached(deletion).bind(1, first).bind(2, last)
+            .all { QueueID(rawValue: $0.int64(0)) }
+        for queue in queues { core.touch(queue) }
+    }
+
     func runNow(
         _ form: QueuePattern.Form,
         _ isBatched: (QueueName) -> Bool
