@@ -165,7 +165,7 @@ extension RunPolicy {
             case .failQueue: .all(.failQueue)
             }
         return RouteOptions(
-            retry: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry,
+            retry: CommandRetry(base: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry),
             failure: failure,
             timeout: timeout.map { .seconds($0) }
         )

@@ -177,7 +177,7 @@ import Testing
         #expect((shown["history"] as? [[String: Any]])?.map { $0["outcome"] as? String } == ["failed"])
         #expect(shown["payload"] as? Int == 1)
         let human = try await Tool.run(["dead", "show", "1"] + file)
-        #expect(human.output.contains("the command ended with status 65"))
+        #expect(human.output.contains("exited with 65"))
         let requeued = try await Tool.run(["dead", "requeue", "1", "7"] + file)
         #expect(requeued.status == .exited(1))
         #expect(requeued.output == "1 is requeued\n7 is not a dead letter; `sluice dead list` lists them\n")
@@ -192,7 +192,7 @@ import Testing
         let human = try await place.sluice("show", "q")
         for line in [
             "state        parked", "hold 1       * by ops: why not", "head         1, waiting",
-            "because      parked by action 1 after failure (failed): the command ended with status 65",
+            "because      parked by action 1 after failure (failed): exited with 65",
             "and because  held by ops: why not", "and because  broker stopped",
             #"ATTEMPT  OUTCOME"#, " 2  q      k",
         ] {
@@ -200,7 +200,7 @@ import Testing
         }
         let shown = try #require(try await place.sluice("show", "q", "--json").objects().first)
         #expect(shown["state"] as? String == "parked")
-        let first = "parked by action 1 after failure (failed): the command ended with status 65"
+        let first = "parked by action 1 after failure (failed): exited with 65"
         #expect(shown["because"] as? String == first)
         #expect(shown["reasons"] as? [String] == [first, "held by ops: why not", "broker stopped"])
         #expect((shown["holds"] as? [[String: Any]])?.map { $0["holder"] as? String } == ["ops"])
