@@ -5,7 +5,8 @@ import Testing
 /// Every verb, as the tool lists them.
 let allVerbs = [
     "enqueue", "run", "drain", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "skip",
-    "move", "edit", "reschedule", "expire", "remove", "hold", "resume", "gate", "dead", "export", "import",
+    "move", "edit", "reschedule", "expire", "remove", "pause", "resume", "hold", "gate", "dead", "export",
+    "import",
     "backup",
 ]
 

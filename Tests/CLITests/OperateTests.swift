@@ -135,6 +135,29 @@ import Testing
         #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
     }
 
+    @Test("pause holds a queue or a prefix, and resume ends it by the same words")
+    func pause() async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/1", "chat")
+        let paused = try await place.sluice("pause", "mail/*", "--for", "2h", "--reason", "moving")
+        #expect(paused.output == "mail/* is paused by hold 1\n")
+        let hold = try #require(try await place.sluice("holds", "--json").objects().first)
+        #expect(hold["queue"] as? String == "mail/*" && hold["reason"] as? String == "moving")
+        #expect(hold["until"] is String)
+        let second = try await place.sluice("pause", "chat", "--by", "ops", "--json").objects()
+        #expect(second.first?["id"] as? Int == 2 && second.first?["holder"] as? String == "ops")
+        let run = try await place.sluice("run", "--exec", "true", "--until-empty")
+        #expect(run.status == .exited(1) && run.errors.contains("2 held"), "\(run)")
+        let part = try await place.sluice("resume", "mail/1", "chat")
+        #expect(part.status == .exited(1) && part.output == "1 hold has ended\n", "\(part)")
+        #expect(try await place.sluice("resume", "mail/*").status == .exited(0))
+        #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
+        // A number is that of a hold; the queue of that name needs its option.
+        _ = try await place.sluice("pause", "7")
+        #expect(try await place.sluice("resume", "7").status == .exited(1))
+        #expect(try await place.sluice("resume", "--queue", "7").status == .exited(0))
+    }
+
     @Test("resume ends holds by their numbers, by their holder, or all")
     func resume() async throws {
         let place = try Workplace()
@@ -227,7 +250,9 @@ import Testing
             ["dead", "purge", "1", "--keep", "2"], ["dead", "purge", "--all", "--keep", "-1"],
             ["dead", "purge", "--all", "--cause", "love"], ["dead", "list", "--cause", "love"],
             ["dead", "requeue", "--all", "--at-end"],
-            ["gate", "open"], ["show"], ["import"], ["queues", "--color", "blue"],
+            ["pause"], ["pause", "a*"], ["pause", "q", "--for", "soon"], ["pause", ""], ["resume", "a*"],
+            ["resume", "q", "--all"], ["resume", "q", "--queue", "q"], ["gate", "open"], ["show"], ["import"],
+            ["queues", "--color", "blue"],
         ] {
             let result = try await Tool.run(arguments + ["--file", place.path])
             #expect(result.status == .exited(64), "\(arguments) \(result)")
