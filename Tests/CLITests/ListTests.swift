@@ -94,7 +94,7 @@ import Testing
             ("later", ["--not-before", "2040-01-01"]), ("plain", []), ("plain", []),
             ("gate", ["--gate", "wifi"]),
             ("held", []),
-        ] {
+        ] as [(String, [String])] {
             let words = ["enqueue", "--file", place.path, "--kind", "k", "--payload", "1", "--queue", queue]
             let result = try await Tool.run(words + more)
             try #require(result.status == .exited(0), "\(result)")
@@ -112,7 +112,7 @@ import Testing
             (["--sort", "age"], ["parked", "later", "plain", "gate", "held"]),
             (["--sort", "depth"], ["plain", "gate", "held", "later", "parked"]),
             (["--sort", "depth", "--limit", "1"], ["plain"]), (["--limit", "2"], ["parked", "gate"]),
-        ] {
+        ] as [([String], [String])] {
             let result = try await Tool.run(["queues", "--json", "--file", place.path] + arguments)
             #expect(try result.objects().map { $0["queue"] as? String } == names, "\(arguments) \(result)")
             #expect(result.errors.contains("there are more than") == arguments.contains("--limit"))
@@ -131,7 +131,7 @@ import Testing
             (["--because", "held"], ["held"]), (["--because", "by ops", "--state", "gate"], []),
             (["--because", "stopped", "--sort", "name"], ["gate", "held", "later", "parked", "plain"]),
             (["--because", "stopped", "--queue", "plain"], ["plain"]),
-        ] {
+        ] as [([String], [String])] {
             let result = try await Tool.run(["queues", "--json", "--file", place.path] + arguments)
             #expect(result.status == .exited(0))
             #expect(try result.objects().map { $0["queue"] as? String } == names, "\(arguments) \(result)")

@@ -81,11 +81,11 @@ struct Resume: AsyncParsableCommand {
         case queues(QueuePattern)
 
         init(_ word: String) throws {
-            if let number = Int64(word), number > 0 {
-                self = .hold(HoldID(rawValue: number))
+            if !word.isEmpty, word.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+                self = .hold(try HoldID.argument(word))
             } else {
-                self = .queues(QueuePattern(word))
                 _ = try QueuePattern(word).form()
+                self = .queues(QueuePattern(word))
             }
         }
 
