@@ -4,7 +4,7 @@ internal import Sluice
 
 /// The order in which queues are listed.
 enum QueueOrder: String, ExpressibleByArgument, CaseIterable {
-    /// Queues that need a person first, then those that wait, run, and are scheduled; of each the oldest.
+    /// Queues that need a person first, then waiting, running and scheduled ones; of each the oldest.
     case trouble
     case name
     /// The queue with the oldest action first.

@@ -37,7 +37,7 @@ struct WatchDetails {
         }
         guard let head = status.head else { return }
         let facts = try await broker.action(head).facts
-        // What is known of the queue is above.
+        // The facts of the queue are above.
         for (name, value) in facts where !["queue", "ahead", "because", "and because"].contains(name) {
             switch name {
             case "id": add("head", value)

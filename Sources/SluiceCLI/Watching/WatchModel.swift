@@ -83,7 +83,7 @@ struct WatchModel {
         mode = .details
     }
 
-    /// Limits the place in the details to those that there are.
+    /// Scrolls no further than the last line of the details.
     mutating func scrollDetails(count: Int, pageSize: Int) {
         detailTop = max(min(detailTop, count - pageSize), 0)
     }
