@@ -55,7 +55,7 @@ let allVerbs = [
         for shell in ["bash", "zsh", "fish"] {
             let script = try await Tool.run(["--generate-completion-script", shell])
             #expect(script.status == .exited(0))
-            for verb in ["show", "skip", "move"] {
+            for verb in ["show", "skip", "move", "pause", "resume"] {
                 #expect(script.output.contains("---completion \(verb)"), "\(shell) \(verb)")
             }
             for word in ["purge", "--front", "--tag", "--older-than", "exhausted"] {
