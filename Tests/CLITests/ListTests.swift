@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// Queues in five states: parked, scheduled, stopped (two actions), at a gate, held; enqueued in this order.
+    /// Queues that are parked, scheduled, stopped (two actions), at a gate and held; enqueued in this order.
     private func troubled() async throws -> Workplace {
         let place = try Workplace()
         try await place.enqueue("parked")

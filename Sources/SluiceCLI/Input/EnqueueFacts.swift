@@ -37,7 +37,7 @@ struct EnqueueFacts: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A key that prevents a second action with the same key in the queue, while the first waits or runs.",
+            "A key: the queue gets no second action with the same, while the first waits or runs.",
             valueName: "text"
         )
     )
@@ -45,7 +45,7 @@ struct EnqueueFacts: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "If the key is taken: keep-first stores nothing, replace replaces the first action, refuse fails.",
+            "If the key is taken: keep-first stores nothing, replace changes the first, refuse fails.",
             valueName: "policy"
         )
     )

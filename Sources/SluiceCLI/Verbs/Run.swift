@@ -26,7 +26,7 @@ struct Run: AsyncParsableCommand {
                      standard output, otherwise by the policy
               other  retry by the policy, also if a signal ended it
             The policy is that of --retry-delay, --retry-limit and --max-attempts. \
-            Other lines of standard output are passed on, and standard error as it is. When an attempt fails, \
+            Other lines of standard output are passed on, and standard error as it is. If an attempt fails, \
             its error is the status and the last lines of standard error, at most \
             \(SluiceError.maximumTextByteCount) bytes: `exited with 3: connection refused`. The error is \
             stored and shown, so a command should not write payloads there. Both are pipes: programs that \
