@@ -90,7 +90,7 @@ static struct kept *free_place(struct keeper *keeper) {
 }
 
 /// Becomes the command; returns an error number where it cannot.
-static int become(struct keeper *keeper, int input, int output) {
+static int become(struct keeper *keeper, const int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
     // Its group, which a signal reaches as a whole.
     setpgid(0, 0);
 #if defined(__linux__)
@@ -103,15 +103,21 @@ static int become(struct keeper *keeper, int input, int output) {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0) return errno;
+    // Standard input, output and error are 0, 1 and 2.
+    for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
+        if (dup2(descriptors[index], index) < 0) return errno;
+    }
     char *const arguments[] = {"sh", "-c", (char *)keeper->command, NULL};
     execve("/bin/sh", arguments, keeper->environment);
     return errno;
 }
 
 static void start(
-    struct keeper *keeper, uint64_t command, char *variables, size_t byte_count, const int descriptors[2]) {
-    if (descriptors[0] < 0 || descriptors[1] < 0) return tell(command, CSLUICE_KEEPER_FAILED, EMFILE);
+    struct keeper *keeper, uint64_t command, char *variables, size_t byte_count,
+    const int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
+    for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
+        if (descriptors[index] < 0) return tell(command, CSLUICE_KEEPER_FAILED, EMFILE);
+    }
     struct kept *place = free_place(keeper);
     if (place == NULL) return tell(command, CSLUICE_KEEPER_FAILED, EAGAIN);
     int count = keeper->inherited_count;
@@ -128,7 +134,7 @@ static void start(
     pid_t process = fork();
 #endif
     if (process == 0) {
-        error = become(keeper, descriptors[0], descriptors[1]);
+        error = become(keeper, descriptors);
         _exit(127);
     }
     if (process < 0) return tell(command, CSLUICE_KEEPER_FAILED, errno);
@@ -197,7 +203,7 @@ static int receive_all(void *buffer, size_t count) {
 static int serve(struct keeper *keeper) {
     static char variables[CSLUICE_KEEPER_LONGEST_BODY];
     struct csluice_keeper_request request;
-    int descriptors[2] = {-1, -1};
+    int descriptors[CSLUICE_KEEPER_DESCRIPTORS] = {-1, -1, -1};
     ssize_t received = csluice_receive_with_descriptors(SOCKET, &request, sizeof request, descriptors);
     if (received < 0 && errno == EINTR) return 1;
     if (received <= 0) return 0;
@@ -221,7 +227,7 @@ static int serve(struct keeper *keeper) {
         if (kept != NULL) kept->group = 0;
         break;
     }
-    for (int index = 0; index < 2; index++) {
+    for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
         if (descriptors[index] >= 0) close(descriptors[index]);
     }
     return 1;
@@ -288,11 +294,12 @@ static void settle_in(struct keeper *keeper, int socket) {
     if (socket != SOCKET) dup2(socket, SOCKET);
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
     close_from(SOCKET + 1);
-    // Whoever reads what the process writes must not wait for this one. Standard error is the commands'.
+    // Whoever reads what the process writes must not wait for this one.
     int nothing = open("/dev/null", O_RDWR);
     if (nothing >= 0) {
         dup2(nothing, STDIN_FILENO);
         dup2(nothing, STDOUT_FILENO);
+        dup2(nothing, STDERR_FILENO);
         if (nothing > SOCKET) close(nothing);
     }
     if (keeper->title != NULL) {

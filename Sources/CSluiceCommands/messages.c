@@ -18,10 +18,11 @@
 
 union control {
     struct cmsghdr header;
-    char bytes[CMSG_SPACE(2 * sizeof(int))];
+    char bytes[CMSG_SPACE(CSLUICE_KEEPER_DESCRIPTORS * sizeof(int))];
 };
 
-ssize_t csluice_receive_with_descriptors(int socket, void *buffer, size_t count, int descriptors[2]) {
+ssize_t csluice_receive_with_descriptors(
+    int socket, void *buffer, size_t count, int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
     union control control;
     struct iovec part = {.iov_base = buffer, .iov_len = count};
     struct msghdr message = {
@@ -35,8 +36,9 @@ ssize_t csluice_receive_with_descriptors(int socket, void *buffer, size_t count,
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return received;
     size_t bytes = header->cmsg_len - CMSG_LEN(0);
-    memcpy(descriptors, CMSG_DATA(header), bytes < 2 * sizeof(int) ? bytes : 2 * sizeof(int));
-    for (size_t index = 0; index < 2; index++) {
+    size_t most = CSLUICE_KEEPER_DESCRIPTORS * sizeof(int);
+    memcpy(descriptors, CMSG_DATA(header), bytes < most ? bytes : most);
+    for (size_t index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
         if (descriptors[index] >= 0) fcntl(descriptors[index], F_SETFD, FD_CLOEXEC);
     }
     return received;
@@ -55,7 +57,7 @@ static int send_all(int socket, const void *buffer, size_t count) {
 }
 
 int csluice_keeper_run(
-    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output) {
+    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output, int errors) {
     if (byte_count > CSLUICE_KEEPER_LONGEST_BODY) return E2BIG;
     struct csluice_keeper_request request = {.command = command, .what = CSLUICE_KEEPER_RUN, .value = byte_count};
     union control control;
@@ -66,8 +68,8 @@ int csluice_keeper_run(
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(2 * sizeof(int));
-    int descriptors[2] = {input, output};
+    int descriptors[CSLUICE_KEEPER_DESCRIPTORS] = {input, output, errors};
+    header->cmsg_len = CMSG_LEN(sizeof descriptors);
     memcpy(CMSG_DATA(header), descriptors, sizeof descriptors);
     ssize_t sent = 0;
     do sent = sendmsg(socket, &message, MSG_NOSIGNAL);

@@ -15,11 +15,15 @@ struct csluice_keeper_request {
     uint64_t command;
     /// One of csluice_keeper_what.
     uint32_t what;
-    /// The bytes that follow, with two descriptors; or the number of a signal.
+    /// The bytes that follow, with three descriptors; or the number of a signal.
     uint32_t value;
 };
 
+/// Standard input, output and error of a command.
+#define CSLUICE_KEEPER_DESCRIPTORS 3
+
 /// Receives bytes, and the descriptors that come with the first of them, which no program started later inherits.
-ssize_t csluice_receive_with_descriptors(int socket, void *buffer, size_t count, int descriptors[2]);
+ssize_t csluice_receive_with_descriptors(
+    int socket, void *buffer, size_t count, int descriptors[CSLUICE_KEEPER_DESCRIPTORS]);
 
 #endif

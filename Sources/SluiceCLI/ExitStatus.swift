@@ -29,10 +29,11 @@ enum ExitStatus: Int32 {
     /// Makes the status of an error of the library.
     init(_ code: SluiceError.Code) {
         switch code {
-        case .invalidQueueName, .invalidPattern, .invalidGate, .invalidKind, .invalidOptions, .duplicateRoute:
+        case .invalidQueueName, .invalidPattern, .invalidGate, .invalidKind, .invalidOptions, .duplicateRoute,
+            .duplicateQueueOptions:
             self = .usage
         case .sortKeyMismatch, .sortKeyNotANumber, .noSmallerSortKey, .payloadNotJSON, .payloadTooLarge,
-            .payloadNotSealed, .queueFull:
+            .payloadNotSealed, .queueFull, .duplicateKey:
             self = .refused
         case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .schemaMissing, .unsupportedSQLite,
             .unsupportedDatabase, .networkFileSystem, .destinationExists:

@@ -83,6 +83,8 @@ struct RunPolicy: ParsableArguments {
         case failQueue = "fail-queue"
     }
 
+    @OptionGroup var rules: RunRules
+
     func validate() throws {
         func check(_ isValid: Bool, _ message: String) throws {
             if !isValid { throw ValidationError(message) }
@@ -109,10 +111,14 @@ struct RunPolicy: ParsableArguments {
 }
 
 extension RunPolicy {
-    /// The order in which actions start; queues that a program runs may have another.
+    /// The order in which actions start.
     static let orderHelp = """
-        ORDER. The tool runs every queue first in, first out. Disciplines, batches and groups are for \
-        programs that use the library: do not use `sluice run` or `drain` for queues that need them.
+        ORDER. A queue runs its actions first in, first out, unless --discipline says otherwise: \
+        last-in-first-out, concurrent:4 (up to four at a time), or pass-over (in passes; a failed action \
+        waits for the next pass, and so do members of the groups that it has started). \
+        'mail/*=concurrent:4' is for these queues only; without a pattern it is for all of --queue. The most \
+        specific pattern decides. With --batch 10 a queue starts when 10 actions wait, or when the oldest \
+        is --batch-wait old. All processes that run a file should use the same: neither is in the file.
         """
 
     var patterns: [QueuePattern] { queue.isEmpty ? [.all] : queue.map { QueuePattern($0) } }
@@ -148,11 +154,12 @@ extension RunPolicy {
         return options
     }
 
-    /// Routes the queues to a handler.
+    /// Routes the queues to a handler, with their disciplines and batches.
     func route(
         _ broker: Broker,
         to handler: @escaping @Sendable (String, Attempt) async throws -> Outcome
     ) throws {
+        for (pattern, options) in rules.options(for: patterns) { try broker.queues(pattern, options) }
         for pattern in patterns { try broker.routeAnyKind(pattern, routeOptions, handler: handler) }
     }
 
@@ -165,7 +172,7 @@ extension RunPolicy {
             case .failQueue: .all(.failQueue)
             }
         return RouteOptions(
-            retry: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry,
+            retry: CommandRetry(base: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry),
             failure: failure,
             timeout: timeout.map { .seconds($0) }
         )

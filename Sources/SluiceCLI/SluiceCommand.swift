@@ -46,7 +46,7 @@ struct SluiceCommand: AsyncParsableCommand {
                 name: "Operate",
                 subcommands: [
                     Retry.self, Skip.self, Move.self, Edit.self, Reschedule.self, Expire.self, Remove.self,
-                    Hold.self, Resume.self, Gate.self, Dead.self,
+                    Pause.self, Resume.self, Hold.self, Gate.self, Dead.self,
                 ]
             ),
             CommandGroup(

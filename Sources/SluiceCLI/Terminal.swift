@@ -71,11 +71,19 @@ enum Terminal {
         output.add(Array(line) + [UInt8(ascii: "\n")])
     }
 
+    /// Writes bytes to standard error unchanged, after waiting lines.
+    static func passError(_ bytes: some Sequence<UInt8>) {
+        areErrorsPassed.store(true, ordering: .releasing)
+        errors.add(Array(bytes))
+    }
+
     /// Lines that commands write.
     static let output = StreamQueue(.standardOutput) { lost($0) }
-    /// Remarks, after a call of ``passesOn()``.
-    private static let errors = StreamQueue(.standardError) { _ in }
+    /// What commands write to standard error; and remarks, after a call of ``passesOn()``.
+    static let errors = StreamQueue(.standardError) { _ in }
     private static let areErrorsQueued = Atomic(false)
+    /// Whether there are bytes of commands among them, which must not be lost.
+    private static let areErrorsPassed = Atomic(false)
 
     /// How long to wait at the end for the reader of passed-on lines; `nil` waits without a limit.
     private static let patience = Mutex<Duration?>(nil)
@@ -89,15 +97,23 @@ enum Terminal {
     /// Waits until passed-on lines have been written; lines that are not read in time count as lost.
     static func flush() async {
         var waited = Duration.zero
-        while await output.flush(within: step) > 0 {
+        if await !flush(output, &waited) { loss.withLock { $0 = $0 ?? "nobody reads it" } }
+        if areErrorsPassed.load(ordering: .acquiring) {
+            _ = await flush(errors, &waited)
+        } else {
+            _ = await errors.flush(within: step)
+        }
+    }
+
+    /// - Parameter waited: The time that both streams have taken.
+    /// - Returns: Whether everything has been written.
+    private static func flush(_ stream: StreamQueue, _ waited: inout Duration) async -> Bool {
+        while await stream.flush(within: step) > 0 {
             guard let limit = patience.withLock({ $0 }) else { continue }
             waited += step
-            if waited >= limit {
-                loss.withLock { $0 = $0 ?? "nobody reads it" }
-                break
-            }
+            if waited >= limit { return false }
         }
-        _ = await errors.flush(within: step)
+        return true
     }
 
     private static let step: Duration = .milliseconds(100)

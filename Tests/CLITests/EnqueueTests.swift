@@ -127,6 +127,10 @@ import Testing
             ["--kind", "k", "--from", "x", "--queue", "q", "--payload", "1"],
             ["--kind", "k", "--queue", "q", "--sort-field", "f"],
             ["--kind", "k", "--from", "x", "--queue", "q", "--batch-size", "0"],
+            ["--kind", "k", "--from", "x", "--queue", "q", "--key", "a"],
+            ["--kind", "k", "--queue", "q", "--payload", "1", "--key-policy", "refuse"],
+            ["--kind", "k", "--queue", "q", "--payload", "1", "--key", "a", "--keep-key", "soon"],
+            ["--kind", "k", "--queue", "q", "--payload", "1", "--key", "a", "--key-policy", "first"],
         ] {
             let result = try await Tool.run(["enqueue", "--file", place.path] + arguments)
             #expect(result.status == .exited(64), "\(arguments) \(result)")
@@ -154,6 +158,36 @@ import Testing
         #expect(try await place.actions().isEmpty)
     }
 
+    @Test(
+        "With a key an action is stored once, while the first waits or runs, and as long as the key is kept"
+    )
+    func key() async throws {
+        let place = try Workplace()
+        func enqueue(_ payload: String, _ more: String...) async throws -> Tool.Result {
+            let words = [
+                "enqueue", "--file", place.path, "--queue", "q", "--kind", "k", "--payload", payload,
+            ]
+            return try await Tool.run(words + ["--key", "sync"] + more)
+        }
+        #expect(try await enqueue("1").output == "1\n")
+        #expect(try await enqueue("2").output == "1\n")
+        #expect(try await place.actions().map { $0["payload"] as? Int } == [1])
+        #expect(try await enqueue("3", "--key-policy", "replace").output == "1\n")
+        #expect(try await place.actions().map { $0["payload"] as? Int } == [3])
+        let refused = try await enqueue("4", "--key-policy", "refuse")
+        #expect(refused.status == .exited(65) && refused.output == "", "\(refused)")
+        func runAll() async throws {
+            #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
+        }
+        try await runAll()
+        // The key is free, and the next action keeps it.
+        let next = try await enqueue("5", "--keep-key", "1h")
+        #expect(next.output != "1\n" && next.status == .exited(0), "\(next)")
+        try await runAll()
+        #expect(try await enqueue("6").output == next.output)
+        #expect(try await place.actions().isEmpty)
+    }
+
     @Test("A tag, a gate, times and a version are given to one action and to each line")
     func facts() async throws {
         let place = try Workplace()
@@ -172,7 +206,10 @@ import Testing
         ).all { $0.text(0) }
         let row = "albumwifi2040-01-02T03:04:05.000000Z2041-01-02T03:04:05.000007Z3"
         #expect(rows == [row, row])
-        for wrong in [["--payload-version", "0"], ["--not-before", "soon"], ["--tag", ""]] {
+        for wrong in [
+            ["--payload-version", "0"], ["--not-before", "soon"], ["--tag", ""], ["--group", ""],
+            ["--member", ""],
+        ] {
             let refused = try await enqueue(wrong + ["--payload", "1"], input: "")
             #expect(refused.status == .exited(64), "\(refused)")
         }

@@ -5,7 +5,8 @@ import Testing
 /// Every verb, as the tool lists them.
 let allVerbs = [
     "enqueue", "run", "drain", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "skip",
-    "move", "edit", "reschedule", "expire", "remove", "hold", "resume", "gate", "dead", "export", "import",
+    "move", "edit", "reschedule", "expire", "remove", "pause", "resume", "hold", "gate", "dead", "export",
+    "import",
     "backup",
 ]
 
@@ -54,7 +55,7 @@ let allVerbs = [
         for shell in ["bash", "zsh", "fish"] {
             let script = try await Tool.run(["--generate-completion-script", shell])
             #expect(script.status == .exited(0))
-            for verb in ["show", "skip", "move"] {
+            for verb in ["show", "skip", "move", "pause", "resume"] {
                 #expect(script.output.contains("---completion \(verb)"), "\(shell) \(verb)")
             }
             for word in ["purge", "--front", "--tag", "--older-than", "exhausted"] {

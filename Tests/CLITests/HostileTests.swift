@@ -47,6 +47,7 @@ import Testing
         arguments: [
             ["queues"], ["actions"], ["holds"], ["gate", "list"], ["show", name], ["retry", "--queue", name],
             ["dead", "list"], ["dead", "show", "102"], ["doctor"], ["hold", "--queue", name],
+            ["pause", name], ["resume", name],
             ["skip", name], ["move", "1", "--to", name], ["move", "9", "--front"], ["remove", "2"],
             ["dead", "purge", "102"],
         ]

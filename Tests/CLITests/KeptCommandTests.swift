@@ -34,7 +34,7 @@ import Testing
         return status[name...].split(separator: " ").dropFirst().first.map { $0 != "Z" && $0 != "X" } ?? false
     }
 
-    /// Follows a run whose commands may outlive it: they have its standard error.
+    /// Follows a run that is killed, without its remarks.
     private func follow(
         _ arguments: [String],
         _ body: (String, (Signal) throws -> Void) async throws -> Void

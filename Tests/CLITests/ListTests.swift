@@ -84,6 +84,66 @@ import Testing
         }
     }
 
+    /// Queues that are parked, scheduled, stopped (two actions), at a gate and held; enqueued in this order.
+    private func troubled() async throws -> Workplace {
+        let place = try Workplace()
+        try await place.enqueue("parked")
+        let script = "echo no such room >&2; exit 65"
+        _ = try await place.sluice("run", "--exec", script, "--until-empty")
+        for (queue, more) in [
+            ("later", ["--not-before", "2040-01-01"]), ("plain", []), ("plain", []),
+            ("gate", ["--gate", "wifi"]),
+            ("held", []),
+        ] as [(String, [String])] {
+            let words = ["enqueue", "--file", place.path, "--kind", "k", "--payload", "1", "--queue", queue]
+            let result = try await Tool.run(words + more)
+            try #require(result.status == .exited(0), "\(result)")
+        }
+        _ = try await place.sluice("hold", "--queue", "held", "--by", "ops")
+        return place
+    }
+
+    @Test("G15: queues that need a person are first; --sort has other orders, and names decide at last")
+    func order() async throws {
+        let place = try await troubled()
+        for (arguments, names) in [
+            ([], ["parked", "gate", "held", "plain", "later"]),
+            (["--sort", "name"], ["gate", "held", "later", "parked", "plain"]),
+            (["--sort", "age"], ["parked", "later", "plain", "gate", "held"]),
+            (["--sort", "depth"], ["plain", "gate", "held", "later", "parked"]),
+            (["--sort", "depth", "--limit", "1"], ["plain"]), (["--limit", "2"], ["parked", "gate"]),
+        ] as [([String], [String])] {
+            let result = try await Tool.run(["queues", "--json", "--file", place.path] + arguments)
+            #expect(try result.objects().map { $0["queue"] as? String } == names, "\(arguments) \(result)")
+            #expect(result.errors.contains("there are more than") == arguments.contains("--limit"))
+        }
+    }
+
+    @Test("--state and --because select by state, by a kind of reason, and by text of a reason or an error")
+    func filters() async throws {
+        let place = try await troubled()
+        for (arguments, names) in [
+            (["--state", "parked"], ["parked"]),
+            (["--state", "held", "--state", "parked"], ["parked", "held"]),
+            (["--state", "no-route"], []), (["--because", "gate"], ["gate"]),
+            (["--because", "no-route"], []),
+            (["--because", "Such Room"], ["parked"]), (["--because", "WIFI"], ["gate"]),
+            (["--because", "held"], ["held"]), (["--because", "by ops", "--state", "gate"], []),
+            (["--because", "stopped", "--sort", "name"], ["gate", "held", "later", "parked", "plain"]),
+            (["--because", "stopped", "--queue", "plain"], ["plain"]),
+        ] as [([String], [String])] {
+            let result = try await Tool.run(["queues", "--json", "--file", place.path] + arguments)
+            #expect(result.status == .exited(0))
+            #expect(try result.objects().map { $0["queue"] as? String } == names, "\(arguments) \(result)")
+        }
+        for arguments in [
+            ["--state", "lost"], ["--state", "empty"], ["--because", ""], ["--sort", "size"],
+        ] {
+            let wrong = try await Tool.run(["queues", "--file", place.path] + arguments)
+            #expect(wrong.status == .exited(64), "\(wrong)")
+        }
+    }
+
     @Test("G15: both work while another process runs the file, and show what runs")
     func whileRunning() async throws {
         let place = try Workplace()

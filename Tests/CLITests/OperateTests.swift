@@ -135,6 +135,29 @@ import Testing
         #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
     }
 
+    @Test("pause holds a queue or a prefix, and resume ends it by the same words")
+    func pause() async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/1", "chat")
+        let paused = try await place.sluice("pause", "mail/*", "--for", "2h", "--reason", "moving")
+        #expect(paused.output == "mail/* is paused by hold 1\n")
+        let hold = try #require(try await place.sluice("holds", "--json").objects().first)
+        #expect(hold["queue"] as? String == "mail/*" && hold["reason"] as? String == "moving")
+        #expect(hold["until"] is String)
+        let second = try await place.sluice("pause", "chat", "--by", "ops", "--json").objects()
+        #expect(second.first?["id"] as? Int == 2 && second.first?["holder"] as? String == "ops")
+        let run = try await place.sluice("run", "--exec", "true", "--until-empty")
+        #expect(run.status == .exited(1) && run.errors.contains("2 held"), "\(run)")
+        let part = try await place.sluice("resume", "mail/1", "chat")
+        #expect(part.status == .exited(1) && part.output == "1 hold has ended\n", "\(part)")
+        #expect(try await place.sluice("resume", "mail/*").status == .exited(0))
+        #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
+        // A number is that of a hold; the queue of that name needs its option.
+        _ = try await place.sluice("pause", "7")
+        #expect(try await place.sluice("resume", "7").status == .exited(1))
+        #expect(try await place.sluice("resume", "--queue", "7").status == .exited(0))
+    }
+
     @Test("resume ends holds by their numbers, by their holder, or all")
     func resume() async throws {
         let place = try Workplace()
@@ -181,7 +204,7 @@ import Testing
         #expect((shown["history"] as? [[String: Any]])?.map { $0["outcome"] as? String } == ["failed"])
         #expect(shown["payload"] as? Int == 1)
         let human = try await Tool.run(["dead", "show", "1"] + file)
-        #expect(human.output.contains("the command ended with status 65"))
+        #expect(human.output.contains("exited with 65"))
         let requeued = try await Tool.run(["dead", "requeue", "1", "7"] + file)
         #expect(requeued.status == .exited(1))
         #expect(requeued.output == "1 is requeued\n7 is not a dead letter; `sluice dead list` lists them\n")
@@ -196,7 +219,7 @@ import Testing
         let human = try await place.sluice("show", "q")
         for line in [
             "state        parked", "hold 1       * by ops: why not", "head         1, waiting",
-            "because      parked by action 1 after failure (failed): the command ended with status 65",
+            "because      parked by action 1 after failure (failed): exited with 65",
             "and because  held by ops: why not", "and because  broker stopped",
             #"ATTEMPT  OUTCOME"#, " 2  q      k",
         ] {
@@ -204,7 +227,7 @@ import Testing
         }
         let shown = try #require(try await place.sluice("show", "q", "--json").objects().first)
         #expect(shown["state"] as? String == "parked")
-        let first = "parked by action 1 after failure (failed): the command ended with status 65"
+        let first = "parked by action 1 after failure (failed): exited with 65"
         #expect(shown["because"] as? String == first)
         #expect(shown["reasons"] as? [String] == [first, "held by ops: why not", "broker stopped"])
         #expect((shown["holds"] as? [[String: Any]])?.map { $0["holder"] as? String } == ["ops"])
@@ -231,7 +254,9 @@ import Testing
             ["dead", "purge", "1", "--keep", "2"], ["dead", "purge", "--all", "--keep", "-1"],
             ["dead", "purge", "--all", "--cause", "love"], ["dead", "list", "--cause", "love"],
             ["dead", "requeue", "--all", "--at-end"],
-            ["gate", "open"], ["show"], ["import"], ["queues", "--color", "blue"],
+            ["pause"], ["pause", "a*"], ["pause", "q", "--for", "soon"], ["pause", ""], ["resume", "a*"],
+            ["resume", "q", "--all"], ["resume", "q", "--queue", "q"], ["gate", "open"], ["show"], ["import"],
+            ["queues", "--color", "blue"],
         ] {
             let result = try await Tool.run(arguments + ["--file", place.path])
             #expect(result.status == .exited(64), "\(arguments) \(result)")

@@ -41,7 +41,7 @@ import Testing
         #expect(queues.map { $0["queue"] as? String } == ["bad"])
         #expect(queues.first?["state"] as? String == "parked")
         #expect(queues.first?["depth"] as? Int == 2)
-        #expect(queues.first?["last_error"] as? String == "the command ended with status 65")
+        #expect(queues.first?["last_error"] as? String == "exited with 65")
     }
 
     @Test("With --on-failure skip a permanent failure is set aside and its queue goes on")
@@ -127,7 +127,7 @@ import Testing
         #expect(action["queue"] as? String == "big" && action["attempts"] as? Int == 0)
     }
 
-    @Test("What a command leaves running with its standard output open is not waited for, and told once")
+    @Test("What a command leaves running with its output or errors open is not waited for, and told once")
     func leftOutput() async throws {
         let place = try Workplace()
         try await place.enqueue("q", "q")
@@ -136,7 +136,9 @@ import Testing
         let result = try await place.sluice("run", "--exec", script, "--until-empty")
         #expect(result.status == .exited(0), "\(result)")
         #expect(result.lines == ["ran", "ran"])
-        #expect(result.errors.components(separatedBy: "still has its standard output open").count == 2)
+        #expect(
+            result.errors.components(separatedBy: "still has its standard output or error open").count == 2
+        )
         try place.release(pipe)
     }
 
@@ -160,9 +162,9 @@ import Testing
         let errors = try await place.sql("SELECT number, outcome, error FROM sluice_attempts ORDER BY number")
         #expect(
             errors == """
-                1|retry|the command ended with status 3
-                2|retry|signal 9 ended the command
-                3|exhausted|the command ended with status 3
+                1|retry|exited with 3
+                2|retry|ended by signal 9
+                3|exhausted|exited with 3
                 """
         )
     }

@@ -168,9 +168,9 @@ final class Workplace {
         try await sluice("actions", "--json").objects()
     }
 
-    /// The queues in the file.
+    /// The queues in the file, by name.
     func queues() async throws -> [[String: Any]] {
-        try await sluice("queues", "--json").objects()
+        try await sluice("queues", "--json", "--sort", "name").objects()
     }
 
     /// What the sqlite3 shell answers.

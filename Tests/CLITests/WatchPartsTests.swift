@@ -49,7 +49,25 @@ import Testing
         #expect(DisplayWidth.fit("日本語", 4) == "日… ")
         #expect(DisplayWidth.fit("ab", 4) == "ab  ")
         #expect(DisplayWidth.fit("12", 4, isNumber: true) == "  12")
+        #expect(Times.short(.seconds(3)) == "3 s" && Times.short(.seconds(300)) == "5 min")
+        #expect(Times.short(.seconds(7_200)) == "2 h" && Times.short(.seconds(-1)) == "0 s")
         for width in 0...8 { #expect(DisplayWidth.of(DisplayWidth.fit("a日e\u{301}🙂 b", width)) == width) }
+    }
+
+    @Test("A long name keeps its end: whole parts of it, or the last letters")
+    func names() {
+        for (name, width, shown) in [
+            ("conversation/42", 15, "conversation/42"), ("conversation/2026/11/42", 20, "conversation/…/42"),
+            ("conversation/2026/11/42", 12, "conve…/11/42"),
+            ("conversation/9b1deb4d-3b7d", 14, "conver…4d-3b7d"),
+            ("日本語の長い名前", 9, "日本…名前"), ("abcdef", 2, "a…"), ("abcdef", 0, ""),
+        ] {
+            #expect(DisplayWidth.cutMiddle(name, width) == shown, "\(name) \(width)")
+        }
+        for width in 0...30 {
+            #expect(DisplayWidth.of(DisplayWidth.fitMiddle("a/日本/語e\u{301}🙂 b", width)) == width)
+        }
+        #expect(DisplayWidth.wrap("日本語a", 4) == ["日本", "語a"] && DisplayWidth.wrap("", 4) == [""])
     }
 
     @Test("Keys are told from the bytes that a terminal sends")

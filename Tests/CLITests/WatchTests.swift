@@ -141,6 +141,40 @@ import Testing
         }
     }
 
+    @Test("What a key did on a parked queue is said, and Enter shows the queue, its head and its errors")
+    func details() async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/1", "mail/1")
+        let script = "echo no such room >&2; exit 65"
+        _ = try await place.sluice("run", "--exec", script, "--until-empty")
+        try await watch(place, rows: 24) { session in
+            try await session.wait(for: "▶ mail/1 ")
+            try await session.press("p")
+            try await session.wait(
+                for: "mail/1 is held, and still parked by 1: r tries it again, s skips it"
+            )
+            try await session.press("Enter")
+            let screen = try await session.wait { $0.contains("attempt 1") && $0.contains("and because") }
+            for fact in [
+                "queue        mail/1",
+                "parked by action 1 after failure (failed): exited with 65: no such room",
+                "and because  held by", "head         1", "kind         k", "payload      1", "Esc back",
+            ] {
+                #expect(screen.contains(fact), "\(fact)\n\(screen)")
+            }
+            #expect(screen.contains(#/attempt 1 +failed \d+ (s|min) ago after \d+ s: exited with 65/#))
+            try await session.press("Escape")
+            try await session.wait(for: "BECAUSE")
+            try await session.press("p")
+            try await session.wait(for: "mail/1 is resumed, and still parked by 1")
+            #expect(try await place.sluice("holds", "--json").output == "")
+            try await session.press("r")
+            try await session.wait(for: "mail/1 is tried again: broker stopped")
+            try await session.press("q")
+            try await expectRestored(session, status: 0)
+        }
+    }
+
     @Test("It is drawn anew when the window has another size")
     func resize() async throws {
         let place = try Workplace()

@@ -109,8 +109,8 @@ import Testing
             ["move", "3", "--to", "r"], ["reschedule", "3", "--now"], ["expire", "3", "--never"],
             ["edit", "3", "--payload", "2"],
             ["gate", "close", "g"], ["gate", "list"], ["gate", "open", "g"],
-            ["hold", "--all"], ["holds"], ["resume", "--all"], ["retry", "--all"], ["skip", "r"],
-            ["dead", "list"], ["dead", "show", "3"], ["dead", "requeue", "--all"],
+            ["hold", "--all"], ["pause", "q"], ["holds"], ["resume", "--all"], ["retry", "--all"],
+            ["skip", "r"], ["dead", "list"], ["dead", "show", "3"], ["dead", "requeue", "--all"],
             ["dead", "purge", "--all"], ["doctor", "--full"], ["remove", "--queue", "q"],
             ["backup", file.path + ".copy"],
         ]

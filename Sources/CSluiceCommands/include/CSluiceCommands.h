@@ -46,9 +46,10 @@ int csluice_keeper_start(
 /// Asks for a command; news of it follow.
 ///
 /// @param variables CSLUICE_KEEPER_VARIABLES texts `NAME=VALUE`, each with its NUL.
+/// @param errors Its standard error.
 /// @return 0 or an error number.
 int csluice_keeper_run(
-    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output);
+    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output, int errors);
 
 /// Sends a signal to the process group of a command, unless it is gone.
 int csluice_keeper_signal(int socket, uint64_t command, int signal);

@@ -1,24 +1,18 @@
 #if CommandLineTool
-internal import CSluiceCommands
 internal import Sluice
-internal import SystemPackage
 
-#if canImport(Darwin)
-internal import Darwin
-#elseif canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-/// A command ended with a status without a meaning of its own.
+/// The end of a command that is no success, as the error of the attempt.
 struct CommandEnded: Error, CustomStringConvertible {
     let end: CommandEnd
+    /// The end of its standard error.
+    var errors = ErrorTail()
+    /// The delay that it has asked for; `nil` leaves it to the retry policy.
+    var delay: Duration?
 
     var description: String {
         switch end {
-        case .exited(let code): "the command ended with status \(code)"
-        case .signaled(let signal): "signal \(signal) ended the command"
+        case .exited(let code): errors.text(after: "exited with \(code)")
+        case .signaled(let signal): errors.text(after: "ended by signal \(signal)")
         }
     }
 }

@@ -27,7 +27,7 @@ struct CommandHandler: Sendable {
     let stop: StopRequests
     let lacks = LackRemarks()
     private let hasLeftOutput = Flag()
-    /// How long the output is read after the command's end, if it is silent.
+    /// How long output and errors are read after the command's end, if they are silent.
     private static let silence: Duration = .seconds(1)
 
     init(keeper: CommandKeeper, patience: Duration, stop: StopRequests) {
@@ -36,19 +36,21 @@ struct CommandHandler: Sendable {
 
     func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
         try Task.checkCancellation()
-        let (command, output): (KeptCommand, CommandOutput)
+        let (command, output, errors): (KeptCommand, CommandOutput, CommandOutput)
         do {
-            (command, output) = try await start(payload, attempt)
+            (command, output, errors) = try await start(payload, attempt)
             lacks.hasStarted()
         } catch {
             guard let outcome = error.outcome else { throw error }
             lacks.remark(error)
             return outcome
         }
-        let lines = OutputLines()
+        let (lines, tail) = (OutputLines(), ErrorLines())
         let end = await withTaskCancellationHandler {
-            let watch = Task { await leaveOutput(output, lines, to: command) }
+            let watch = Task { await leave([output, errors], to: command) }
+            errors.begin(for: Terminal.errors) { tail.take($0) }
             await output.read(for: Terminal.output) { lines.take($0) }
+            await errors.end()
             watch.cancel()
             return await command.ended.wait()
         } onCancel: {
@@ -56,58 +58,75 @@ struct CommandHandler: Sendable {
             Task {
                 await command.gone.wait()
                 output.stop()
+                errors.stop()
             }
         }
         // The command's children may react to SIGTERM more slowly than the shell, or not at all.
         if Task.isCancelled { await command.gone.wait() } else { command.forget() }
-        return try await outcome(of: end, after: lines.finish())
+        let delay = lines.finish()
+        return try await outcome(of: CommandEnded(end: end, errors: tail.tail, delay: delay))
     }
 
-    /// Stops reading when the command has ended and its children, which have the output open, write nothing.
-    private func leaveOutput(_ output: CommandOutput, _ lines: OutputLines, to command: KeptCommand) async {
+    /// Stops reading when the command has ended and its children, which have a pipe open, write nothing.
+    private func leave(_ outputs: [CommandOutput], to command: KeptCommand) async {
         _ = await command.ended.wait()
-        var count: Int
+        var counts: [Int]
         repeat {
-            count = lines.pieceCount
+            counts = outputs.map(\.pieceCount)
             do { try await Task.sleep(for: Self.silence) } catch { return }
-        } while count != lines.pieceCount || output.isPaused
-        output.stop()
+        } while counts != outputs.map(\.pieceCount) || outputs.contains(where: \.isPaused)
+        for output in outputs { output.stop() }
         guard !hasLeftOutput.exchange(true) else { return }
         Terminal.remark(
-            "a command has ended, but a process that it started still has its standard output open: "
-                + "sluice does not wait for it, and its output is lost; redirect it"
+            "a command has ended, but a process that it started still has its standard output or error "
+                + "open: sluice does not wait for it, and its output is lost; redirect it"
         )
     }
 
     private func start(
         _ payload: String,
         _ attempt: Attempt
-    ) async throws(StartFailure) -> (KeptCommand, CommandOutput) {
+    ) async throws(StartFailure) -> (KeptCommand, CommandOutput, CommandOutput) {
         // Written completely before the command starts, so that it never sees a partial payload.
         let input = try PayloadFile.make(payload)
         defer { try? input.close() }
         let output = try CommandOutput(keeper.outputs)
         defer { try? output.writing.close() }
+        let errors: CommandOutput
         do {
-            let command = try await keeper.start(Self.values(attempt), input: input, output: output.writing)
-            return (command, output)
+            errors = try CommandOutput(keeper.outputs)
         } catch {
             output.discard()
             throw error
         }
+        defer { try? errors.writing.close() }
+        do {
+            let command = try await keeper.start(
+                Self.values(attempt),
+                input: input,
+                output: output.writing,
+                errors: errors.writing
+            )
+            return (command, output, errors)
+        } catch {
+            output.discard()
+            errors.discard()
+            throw error
+        }
     }
 
-    private func outcome(of end: CommandEnd, after delay: Duration?) async throws -> Outcome {
-        switch end {
+    private func outcome(of ended: CommandEnded) async throws -> Outcome {
+        switch ended.end {
         case .exited(Status.success): return .success
-        case .exited(Status.permanentFailure): return .fail("the command ended with status 65")
-        case .exited(Status.retry): return delay.map { .retry(after: $0) } ?? .retry
+        case .exited(Status.permanentFailure): return .fail(ended.description)
+        // The retry policy has the delay.
+        case .exited(Status.retry): throw ended
         default: break
         }
         // A signal that stops this process may reach the commands first; many then end with a status of their
         // own.
-        if !Task.isCancelled, await stop.isNear(isLikely: end.signal != nil) { return .release }
-        throw CommandEnded(end: end)
+        if !Task.isCancelled, await stop.isNear(isLikely: ended.end.signal != nil) { return .release }
+        throw CommandEnded(end: ended.end, errors: ended.errors, delay: nil)
     }
 
     /// Returns the values of ``CommandKeeper/variables``.
@@ -128,13 +147,7 @@ private final class OutputLines: Sendable {
         (splitter: LineSplitter(maximumByteCount: maximumLineByteCount), delay: nil as Duration?)
     )
 
-    private let pieces = Atomic(0)
-
-    /// How many pieces have arrived.
-    var pieceCount: Int { pieces.load(ordering: .acquiring) }
-
     func take(_ piece: UnsafeRawBufferPointer) {
-        pieces.add(1, ordering: .acquiringAndReleasing)
         state.withLock { state in
             var delay = state.delay
             state.splitter.take(piece) { Self.take($0, &delay) }
@@ -163,6 +176,18 @@ private final class OutputLines: Sendable {
         let parts = String(decoding: line, as: UTF8.self).split(separator: ":", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "retry-after" else { return nil }
         return Double(parts[1].trimmingSpaces).flatMap(Seconds.delay)
+    }
+}
+
+/// Passes on the errors of a command unchanged, and keeps the last of them.
+private final class ErrorLines: Sendable {
+    private let state = Mutex(ErrorTail())
+
+    var tail: ErrorTail { state.withLock { $0 } }
+
+    func take(_ piece: UnsafeRawBufferPointer) {
+        Terminal.passError(piece)
+        state.withLock { $0.take(piece) }
     }
 }
 

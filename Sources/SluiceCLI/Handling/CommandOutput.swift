@@ -2,7 +2,7 @@
 internal import Synchronization
 internal import SystemPackage
 
-/// Reads the standard output of a command.
+/// Reads the standard output, or the standard error, of a command.
 final class CommandOutput: Sendable {
     private static let pieceByteCount = 65_536
 
@@ -13,6 +13,7 @@ final class CommandOutput: Sendable {
     private let ended = Arrival<Void>()
     private let number = Mutex<Int?>(nil)
     private let hasPaused = Atomic(false)
+    private let pieces = Atomic(0)
 
     init(_ watch: DescriptorWatch) throws(StartFailure) {
         self.watch = watch
@@ -22,15 +23,32 @@ final class CommandOutput: Sendable {
     /// Whether reading is paused because earlier output waits for its consumer.
     var isPaused: Bool { hasPaused.load(ordering: .acquiring) }
 
+    /// How many pieces have arrived.
+    var pieceCount: Int { pieces.load(ordering: .acquiring) }
+
     /// Reads until the end, or until it is stopped.
     ///
-    /// - Parameters:
-    ///   - stream: The stream for the output, if any; reading pauses when it has no room.
-    ///   - take: Receives each piece, one after the other.
+    /// - Parameters: As for ``begin(for:_:)``.
     func read(
         for stream: StreamQueue? = nil,
         _ take: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) async {
+        begin(for: stream, take)
+        await end()
+    }
+
+    /// Waits until everything is read, or reading is stopped.
+    func end() async { await ended.wait() }
+
+    /// Begins to read.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream for the output, if any; reading pauses when it has no room.
+    ///   - take: Receives each piece, one after the other.
+    func begin(
+        for stream: StreamQueue? = nil,
+        _ take: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+    ) {
         number.withLock { [self] in
             $0 = watch.add(
                 reading,
@@ -38,7 +56,6 @@ final class CommandOutput: Sendable {
                 ended: { [ended] in ended.come(()) }
             )
         }
-        await ended.wait()
     }
 
     private func pauses(for stream: StreamQueue?) -> Bool {
@@ -68,8 +85,10 @@ final class CommandOutput: Sendable {
         withUnsafeTemporaryAllocation(byteCount: Self.pieceByteCount, alignment: 1) { buffer in
             do {
                 let count = try reading.read(into: buffer)
-                if count > 0 { take(UnsafeRawBufferPointer(rebasing: buffer[..<count])) }
-                return count > 0
+                guard count > 0 else { return false }
+                pieces.add(1, ordering: .acquiringAndReleasing)
+                take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                return true
             } catch {
                 Terminal.remark("a command's output cannot be read: \(error)")
                 return false

@@ -105,7 +105,12 @@ final class HandlerSession: Sendable {
         }
         defer { try? output.writing.close() }
         do {
-            let command = try await keeper.start([], input: input.reading, output: output.writing)
+            let command = try await keeper.start(
+                [],
+                input: input.reading,
+                output: output.writing,
+                errors: .standardError
+            )
             return (command, input, output)
         } catch {
             output.discard()

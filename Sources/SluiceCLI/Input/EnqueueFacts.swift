@@ -35,7 +35,54 @@ struct EnqueueFacts: ParsableArguments {
     )
     var payloadVersion = 1
 
+    @Option(
+        help: ArgumentHelp(
+            "A key: the queue gets no second action with the same, while the first waits or runs.",
+            valueName: "text"
+        )
+    )
+    var key: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "If the key is taken: keep-first stores nothing, replace changes the first, refuse fails.",
+            valueName: "policy"
+        )
+    )
+    var keyPolicy: KeyPolicy?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the key stays taken after its action has ended: 90s, 2h, 7d (default: not at all).",
+            valueName: "span"
+        )
+    )
+    var keepKey: Span?
+
+    @Option(help: ArgumentHelp("A group that the action starts; can be repeated.", valueName: "name"))
+    var group: [String] = []
+
+    @Option(help: ArgumentHelp("A group that the action is a member of; can be repeated.", valueName: "name"))
+    var member: [String] = []
+
+    enum KeyPolicy: String, ExpressibleByArgument, CaseIterable {
+        case keepFirst = "keep-first"
+        case replace
+        case refuse
+
+        var policy: DeduplicationKey.Policy {
+            switch self {
+            case .keepFirst: .keepFirst
+            case .replace: .replace
+            case .refuse: .refuse
+            }
+        }
+    }
+
     func validate() throws {
+        if key == nil && (keyPolicy != nil || keepKey != nil) {
+            throw ValidationError("--key-policy and --keep-key need --key")
+        }
         if payloadVersion < 1 {
             throw ValidationError("--payload-version is \(payloadVersion); give 1 or more")
         }
@@ -46,7 +93,16 @@ struct EnqueueFacts: ParsableArguments {
             notBefore: notBefore?.date,
             expiresAt: expiresAt?.date,
             tag: tag,
-            gate: gate.map { GateName($0) }
+            gate: gate.map { GateName($0) },
+            key: key.map { text in
+                DeduplicationKey(
+                    text,
+                    policy: (keyPolicy ?? .keepFirst).policy,
+                    retention: keepKey?.duration ?? .zero
+                )
+            },
+            startsGroups: group.map { GroupName($0) },
+            memberOf: member.map { GroupName($0) }
         )
     }
 }

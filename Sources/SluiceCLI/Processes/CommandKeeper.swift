@@ -77,10 +77,12 @@ final class CommandKeeper: Sendable {
     ///   - values: The values of ``variables``.
     ///   - input: Its standard input.
     ///   - output: Its standard output.
+    ///   - errors: Its standard error.
     func start(
         _ values: [String],
         input: FileDescriptor,
-        output: FileDescriptor
+        output: FileDescriptor,
+        errors: FileDescriptor
     ) async throws(StartFailure) -> KeptCommand {
         let command = state.withLock { state in
             state.last += 1
@@ -98,7 +100,8 @@ final class CommandKeeper: Sendable {
                     $0.baseAddress?.assumingMemoryBound(to: CChar.self),
                     UInt32($0.count),
                     input.rawValue,
-                    output.rawValue
+                    output.rawValue,
+                    errors.rawValue
                 )
             }
         }

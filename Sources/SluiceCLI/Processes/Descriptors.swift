@@ -15,8 +15,8 @@ enum Descriptors {
     private static let least = 32
     /// Standard streams, the file's connections, watches, timers, and descriptors of libraries.
     private static let reserve = 40
-    /// The output of a command; during its start, also its payload and the other end.
-    private static let perCommand = 3
+    /// Output and errors of a command; during its start, also their other ends and the payload.
+    private static let perCommand = 5
 
     /// Opens the descriptors of the runtime's timers.
     ///

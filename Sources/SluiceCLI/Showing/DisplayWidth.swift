@@ -33,6 +33,60 @@ enum DisplayWidth {
         return isNumber ? padding + cut : cut + padding
     }
 
+    /// Returns a name in exactly this many columns; a long one keeps its end: `conversation/…/42`.
+    static func fitMiddle(_ name: String, _ width: Int) -> String {
+        fit(cutMiddle(name, width), width)
+    }
+
+    /// Returns a name in at most this many columns, with an ellipsis for its middle if it is cut.
+    static func cutMiddle(_ name: String, _ width: Int) -> String {
+        guard of(name) > width, width > 2 else { return cut(name, width) }
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count > 2, let first = parts.first, let last = parts.last {
+            let whole = "\(first)/…/\(last)"
+            if of(whole) <= width { return whole }
+        }
+        // The end, which differs most between queues of one prefix, gets the larger half.
+        let end = ending(of: name, width / 2)
+        var start = ""
+        var room = width - 1 - of(end)
+        for character in name {
+            room -= of(character)
+            if room < 0 { break }
+            start.append(character)
+        }
+        return "\(start)…\(end)"
+    }
+
+    /// Returns the end of a text in at most this many columns.
+    private static func ending(of text: String, _ width: Int) -> String {
+        var end: [Character] = []
+        var room = width
+        for character in text.reversed() {
+            room -= of(character)
+            if room < 0 { break }
+            end.append(character)
+        }
+        return String(end.reversed())
+    }
+
+    /// Returns a text in lines of at most this many columns; one line for an empty text.
+    static func wrap(_ text: String, _ width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        var used = 0
+        for character in text {
+            let next = of(character)
+            if used + next > max(width, 2) {
+                lines.append(line)
+                (line, used) = ("", 0)
+            }
+            line.append(character)
+            used += next
+        }
+        return lines + [line]
+    }
+
     /// Returns a text in at most this many columns, with an ellipsis if it is cut.
     static func cut(_ text: String, _ width: Int) -> String {
         guard of(text) > width else { return text }

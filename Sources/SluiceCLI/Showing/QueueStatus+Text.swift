@@ -37,9 +37,12 @@ extension QueueStatus {
     }
 
     /// The action that has parked the queue.
-    private var parkingAction: ActionID? {
+    var parkingAction: ActionID? {
         because.lazy.compactMap { if case .parked(let action, _, _, _) = $0 { action } else { nil } }.first
     }
+
+    /// Whether a hold covers it, whatever else keeps it.
+    var isHeld: Bool { because.contains { $0.state == .held } }
 
     var json: String { JSONText.object(members) }
 

@@ -18,6 +18,24 @@ enum Times {
 
     static func text(_ date: Date) -> String { text(Timestamp(date)) }
 
+    /// Returns the largest unit of a duration: `3 s`, `5 min`, `7 h`, `4 d`.
+    ///
+    /// In minutes above one: a line that changed each second would be drawn each second.
+    static func short(_ duration: Duration) -> String {
+        let seconds = max(duration.components.seconds, 0)
+        switch seconds {
+        case 172_800...: return "\(seconds / 86_400) d"
+        case 7_200...: return "\(seconds / 3_600) h"
+        case 60...: return "\(seconds / 60) min"
+        default: return "\(seconds) s"
+        }
+    }
+
+    /// Returns the largest unit of the time between two dates; zero if the second is earlier.
+    static func short(from start: Date, to end: Date) -> String {
+        short(Timestamp(start) < Timestamp(end) ? .seconds(end.timeIntervalSince(start)) : .zero)
+    }
+
     /// Returns the two largest units of a duration: `3 d 4 h`, `5 min 2 s`, `7 s`.
     static func span(_ duration: Duration) -> String {
         let seconds = max(duration.components.seconds, 0)

@@ -26,13 +26,21 @@ struct Enqueue: AsyncParsableCommand {
             date, other text is text, and a number is an integer or a real. All actions of a queue have one \
             type; others are refused.
 
-            TIMES are written like dates. --tag, --gate, --not-before, --expires-at and --payload-version \
-            apply to each enqueued action.
+            TIMES are written like dates. --tag, --gate, --not-before, --expires-at, --payload-version, \
+            --group and --member apply to each enqueued action.
+
+            KEYS AND GROUPS. With --key an action is stored once: if the key is taken in its queue, the \
+            answer is the number of the action that has it, and nothing is stored; --key-policy replace \
+            gives that action the new payload, and refuse ends with status 65. With --keep-key 7d a key \
+            stays taken for seven days after its action has ended. In a queue that runs with the discipline \
+            pass-over, members of a group are passed over in a pass in which the action that started the \
+            group has failed: `sluice run --discipline pass-over`.
 
             With --json: id; with --from enqueued and refused, how many.
 
             Examples:
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
+              sluice enqueue --file q.sqlite --queue sync --kind sync --payload 1 --key sync
               sluice enqueue --file q.sqlite --kind message --from chat.jsonl \\
                   --queue-field conversation --sort-field sentAt
 
@@ -98,6 +106,7 @@ struct Enqueue: AsyncParsableCommand {
         if from != nil {
             try refuse(payload != nil, "--payload and --from exclude each other")
             try refuse(sortKey != nil, "with --from, give --sort-field instead of --sort-key")
+            try refuse(facts.key != nil, "--key and --from exclude each other: a key is for one action")
             try refuse(
                 (queue == nil) == (queueField == nil),
                 "with --from, give one of --queue and --queue-field"

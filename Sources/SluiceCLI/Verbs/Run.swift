@@ -26,8 +26,12 @@ struct Run: AsyncParsableCommand {
                      standard output, otherwise by the policy
               other  retry by the policy, also if a signal ended it
             The policy is that of --retry-delay, --retry-limit and --max-attempts. \
-            Other lines of standard output are passed on. sluice does not wait for processes that a command \
-            leaves running with its output open. Standard input is a file, which holds the whole payload \
+            Other lines of standard output are passed on, and standard error as it is. If an attempt fails, \
+            its error is the status and the last lines of standard error, at most \
+            \(SluiceError.maximumTextByteCount) bytes: `exited with 3: connection refused`. The error is \
+            stored and shown, so a command should not write payloads there. Both are pipes: programs that \
+            use colours only on a terminal use none. sluice does not wait for processes that a command \
+            leaves running with one of them open. Standard input is a file, which holds the whole payload \
             before the command starts. Commands run in process groups of their own and have no terminal: a \
             Ctrl-C reaches sluice alone. A command cancelled by --timeout or a stop gets SIGTERM, and after \
             --kill-after SIGKILL; its attempt is over when its whole group has ended. If sluice itself is \

@@ -14,8 +14,9 @@ struct Watch: AsyncParsableCommand, Look {
         abstract: "Watch the queues live, and act on them by keys.",
         discussion: """
             On a terminal: a screen with a line for each queue, first the queues that need an operator, and \
-            the keys at the bottom: up and down select, p pauses or resumes, r tries again now, s skips the \
-            head after a question, / filters, ? helps, q leaves. It is updated when something changes, at \
+            the keys at the bottom: up and down select, Enter shows all about a queue and its head (Esc goes \
+            back), p pauses or resumes, r tries again now, s skips the head after a question, / filters, ? \
+            helps, q leaves. The last line shows what a key did. It is updated when something changes, at \
             most ten times a second.
 
             Elsewhere, and with --plain or --json: a line for the state of each queue, then one for each \
@@ -77,15 +78,28 @@ struct Watch: AsyncParsableCommand, Look {
             case .tick:
                 guard let picture = try await look(broker, &eye, &pace) else { continue }
                 model.show(picture)
+                if model.mode == .details, let queue = model.details?.queue {
+                    model.open(try await WatchDetails(broker, queue, at: Date()))
+                }
             case .keys(let bytes):
                 for key in Key.keys(in: bytes) {
                     guard let act = model.press(key, pageSize: drawing.pageSize) else { continue }
                     if act == .quit { return }
-                    model.message = await perform(act, broker)
-                    pace.hurry()
+                    if case .open(let queue) = act {
+                        model.open(try await WatchDetails(broker, queue, at: Date()))
+                    } else {
+                        model.message = await perform(act, broker)
+                        pace.hurry()
+                        // The next key acts on what this one has changed.
+                        if let picture = try await look(broker, &eye, &pace) { model.show(picture) }
+                    }
                 }
             }
             model.scroll(pageSize: drawing.pageSize)
+            if model.mode == .details, let details = model.details {
+                let count = drawing.lines(of: details).count
+                model.scrollDetails(count: count, pageSize: drawing.detailPageSize)
+            }
             if let text = frame.update(drawing.lines(model), drawing.size) { Terminal.draw(text) }
         }
     }
@@ -95,24 +109,43 @@ struct Watch: AsyncParsableCommand, Look {
         do {
             switch act {
             case .hold(let queue):
-                try await broker.hold(QueuePattern(queue.rawValue), by: Hold.user, reason: "sluice watch")
-                return "\(queue) is held"
+                try await broker.hold(
+                    QueuePattern(queue.rawValue),
+                    by: HoldFacts.user,
+                    reason: "sluice watch"
+                )
+                return try await message("\(queue) is held", queue, broker, withReason: false)
             case .resume(let queue):
                 let count = try await broker.endHolds(matching: QueuePattern(queue.rawValue))
-                return count > 0
-                    ? "\(queue) is resumed" : "\(queue) is held by its prefix: see `sluice holds`"
+                guard count > 0 else { return "\(queue) is held by its prefix: see `sluice holds`" }
+                return try await message("\(queue) is resumed", queue, broker)
             case .retry(let queue):
                 let count = try await broker.retryNow(QueuePattern(queue.rawValue))
-                return count > 0
-                    ? "\(queue) is tried again" : "\(queue) neither waits for a retry nor is parked"
+                guard count > 0 else { return "\(queue) neither waits for a retry nor is parked" }
+                return try await message("\(queue) is tried again", queue, broker)
             case .skip(let queue, let head):
                 return try await skip(head, of: queue, broker)
-            case .quit:
+            case .open, .quit:
                 return ""
             }
         } catch {
             return error.message
         }
+    }
+
+    /// Adds to the result of a key what the queue waits for now.
+    private func message(
+        _ sentence: String,
+        _ queue: QueueName,
+        _ broker: Broker,
+        withReason: Bool = true
+    ) async throws(SluiceError) -> String {
+        let status = try await broker.status(of: queue)
+        if let action = status.parkingAction {
+            return "\(sentence), and still parked by \(action): r tries it again, s skips it"
+        }
+        guard withReason, let because = status.because.first else { return sentence }
+        return "\(sentence): \(because.text(at: Date()))"
     }
 
     /// Skips the head that the user has seen, but not another one that has become the head since.

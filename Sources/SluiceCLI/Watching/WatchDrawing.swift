@@ -1,11 +1,18 @@
 #if CommandLineTool
 internal import Sluice
 
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// Draws the picture of a watch as lines of a screen.
 struct WatchDrawing {
     let title: String
     let size: ScreenSize
     let paint: Paint
+    var now = Date()
 
     /// Lines above the lanes and below them.
     private static let headerHeight = 4
@@ -17,6 +24,9 @@ struct WatchDrawing {
 
     func lines(_ model: WatchModel) -> [String] {
         if model.mode == .help { return help }
+        if model.mode == .details, let details = model.details {
+            return screen(of: details, from: model.detailTop)
+        }
         var lines = [header(model.picture), totals(model), "", paint(headings, .bold)]
         let deepest = model.lanes.reduce(1) { max($0, $1.status.depth) }
         for (index, lane) in model.lanes.enumerated().dropFirst(model.top).prefix(pageSize) {
@@ -106,8 +116,8 @@ struct WatchDrawing {
             depth: String(queue.depth),
             state: queue.state.rawValue,
             rates: (Self.rate(lane.rateIn), Self.rate(lane.rateOut)),
-            age: Self.age(queue.oldestAge),
-            because: Visible.text(queue.reason),
+            age: Times.short(queue.oldestAge),
+            because: Visible.text(queue.reason(at: now)),
             style: Paint.style(of: queue.state)
         )
     }
@@ -123,7 +133,7 @@ struct WatchDrawing {
         because: String,
         style: Paint.Style?
     ) -> String {
-        var cells = [marker, DisplayWidth.fit(name, widths.name)]
+        var cells = [marker, DisplayWidth.fitMiddle(name, widths.name)]
         if !isNarrow { cells.append(paint(DisplayWidth.fit(bar, Self.barWidth), style)) }
         cells += [
             DisplayWidth.fit(depth, 7, isNumber: true), paint(DisplayWidth.fit(state, 12), style),
@@ -153,24 +163,13 @@ struct WatchDrawing {
         return rate < 10 ? "\(tenths / 10).\(tenths % 10)" : String(Int(rate.rounded()))
     }
 
-    /// In minutes above one: a line that changed each second would be drawn each second.
-    private static func age(_ age: Duration) -> String {
-        let seconds = age.components.seconds
-        switch seconds {
-        case 172_800...: return "\(seconds / 86_400) d"
-        case 7_200...: return "\(seconds / 3_600) h"
-        case 60...: return "\(seconds / 60) min"
-        default: return "\(max(seconds, 0)) s"
-        }
-    }
-
     // MARK: - Below
 
     private func footer(_ model: WatchModel) -> String {
         let text: String
         switch model.mode {
         case .filter: text = "filter: \(Visible.text(model.filter))▏  Enter keeps it, Esc clears it"
-        case .confirm, .help, .lanes:
+        case .confirm, .help, .details, .lanes:
             let shown = model.filter.isEmpty ? "" : "filter: \(Visible.text(model.filter))  "
             text =
                 model.message.isEmpty
@@ -185,7 +184,7 @@ struct WatchDrawing {
             ["Keys", ""] + WatchModel.keys.map { DisplayWidth.fit($0.key, 10) + $0.long }
             + [
                 "",
-                "Queues that need an operator are first: parked, held, waiting; then the others,",
+                "Queues that need an operator are first, then those that wait, then the others; of each",
                 "the oldest first. Rates count actions added and removed since the last poll.", "",
                 "Any key returns.",
             ]
@@ -197,6 +196,7 @@ extension WatchModel {
     /// The keys, for the line at the bottom and for the help.
     static let keys = [
         (key: "↑↓", short: "select", long: "select a queue; also j, k, PgUp, PgDn, Home, End"),
+        (key: "Enter", short: "details", long: "show all about the queue and its head; Esc goes back"),
         (key: "p", short: "pause/resume", long: "hold the queue, or end its hold"),
         (key: "r", short: "retry", long: "try its head again now, and unpark it"),
         (key: "s", short: "skip", long: "make its head a dead letter and continue; asks first"),

@@ -55,7 +55,7 @@ struct WatchEye {
             picture.rateIn = Double(came) / seconds
             picture.rateOut = Double(max(actionCount + came - picture.actionCount, 0)) / seconds
         }
-        picture.lanes.sort(by: WatchPicture.isAbove)
+        picture.lanes.sort { QueueOrder.trouble.isBefore($0.status, $1.status) }
         (depths, last, lastTime, actionCount) = (newDepths, arrivals.last, now, picture.actionCount)
         return picture
     }

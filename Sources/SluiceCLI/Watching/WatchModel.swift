@@ -10,6 +10,8 @@ struct WatchModel {
         case retry(QueueName)
         /// This action, if it is still the head.
         case skip(QueueName, ActionID)
+        /// Show its details.
+        case open(QueueName)
         case quit
     }
 
@@ -18,6 +20,7 @@ struct WatchModel {
         case lanes
         case filter
         case help
+        case details
         /// Waits for a confirmation.
         case confirm(Act)
     }
@@ -29,6 +32,10 @@ struct WatchModel {
     private(set) var lanes: [WatchPicture.Lane] = []
     private(set) var picture = WatchPicture()
     private(set) var selection: QueueName?
+    /// The queue that is shown alone.
+    private(set) var details: WatchDetails?
+    /// The first line of the details that is shown.
+    private(set) var detailTop = 0
     /// The index of the selected lane.
     private(set) var selectedIndex = 0
     /// The first lane that is shown.
@@ -55,6 +62,8 @@ struct WatchModel {
         case .filter:
             pressInFilter(key)
             return nil
+        case .details:
+            return pressInDetails(key, pageSize: pageSize)
         case .lanes:
             return pressInLanes(key, pageSize: pageSize)
         }
@@ -65,6 +74,33 @@ struct WatchModel {
         top = min(top, selectedIndex)
         top = max(top, selectedIndex - pageSize + 1)
         top = max(min(top, lanes.count - pageSize), 0)
+    }
+
+    /// Shows the details of a queue, or newer ones of the same queue.
+    mutating func open(_ details: WatchDetails) {
+        if mode != .details { detailTop = 0 }
+        self.details = details
+        mode = .details
+    }
+
+    /// Scrolls no further than the last line of the details.
+    mutating func scrollDetails(count: Int, pageSize: Int) {
+        detailTop = max(min(detailTop, count - pageSize), 0)
+    }
+
+    private mutating func pressInDetails(_ key: Key, pageSize: Int) -> Act? {
+        switch key {
+        case .up, .character("k"): detailTop -= 1
+        case .down, .character("j"): detailTop += 1
+        case .pageUp: detailTop -= pageSize
+        case .pageDown: detailTop += pageSize
+        case .home: detailTop = 0
+        case .end: detailTop = Int.max / 2
+        case .escape, .enter, .backspace: mode = .lanes
+        case .character("q"): return .quit
+        default: break
+        }
+        return nil
     }
 
     private mutating func pressInFilter(_ key: Key) {
@@ -95,7 +131,8 @@ struct WatchModel {
             filter = ""
             applyFilter()
         case .character("p"):
-            return selectedLane.map { $0.status.state == .held ? .resume($0.name) : .hold($0.name) }
+            return selectedLane.map { $0.status.isHeld ? .resume($0.name) : .hold($0.name) }
+        case .enter: return selectedLane.map { .open($0.name) }
         case .character("r"): return selectedLane.map { .retry($0.name) }
         case .character("s"): askToSkip()
         default: break

@@ -23,24 +23,10 @@ struct WatchPicture {
     /// The living processes that run the queues.
     var runners: [Int64] = []
 
-    /// The order of states: the more a state needs a person, the earlier.
+    /// The order of the counts of states: the more a state needs a person, the earlier.
     static let stateOrder: [QueueStatus.State] = [
         .parked, .undecodable, .unknownKind, .noRoute, .held, .gate, .retry, .stopped, .ready, .running,
         .scheduled, .empty,
     ]
-
-    private static let ranks = Dictionary(
-        uniqueKeysWithValues: stateOrder.enumerated().map { ($0.element, $0.offset) }
-    )
-
-    /// Returns whether a lane is above another one.
-    static func isAbove(_ left: Lane, _ right: Lane) -> Bool {
-        let ranks = (ranks[left.status.state] ?? 0, ranks[right.status.state] ?? 0)
-        if ranks.0 != ranks.1 { return ranks.0 < ranks.1 }
-        if left.status.oldestAge != right.status.oldestAge {
-            return left.status.oldestAge > right.status.oldestAge
-        }
-        return left.name.rawValue < right.name.rawValue
-    }
 }
 #endif

@@ -1,0 +1,55 @@
+#if CommandLineTool
+internal import ArgumentParser
+internal import Sluice
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Who holds queues, why and for how long.
+struct HoldFacts: ParsableArguments {
+    @Option(help: ArgumentHelp("Who holds; without it, the name of the user.", valueName: "name"))
+    var by: String?
+
+    @Option(help: ArgumentHelp("Why, for others.", valueName: "text"))
+    var reason = ""
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("When the hold ends: 90s, 15m, 2h, 1d.", valueName: "span")
+    )
+    var span: Span?
+
+    /// Holds queues.
+    ///
+    /// - Returns: The number of the hold, and the fields of the answer.
+    func hold(
+        _ pattern: QueuePattern,
+        in file: FileOption
+    ) async throws -> (id: HoldID, members: [(name: String, value: String)]) {
+        let holder = by ?? Self.user
+        let id = try await file.withBroker {
+            try await $0.hold(pattern, by: holder, reason: reason, for: span?.duration)
+        }
+        return (
+            id,
+            [
+                ("id", id.description), ("queue", JSONText.string(pattern.rawValue)),
+                ("holder", JSONText.string(holder)), ("reason", JSONText.string(reason)),
+            ]
+        )
+    }
+
+    /// The name of the current user.
+    static var user: String {
+        guard let entry = getpwuid(getuid()), let name = entry.pointee.pw_name else {
+            return "uid \(getuid())"
+        }
+        return String(cString: name)
+    }
+}
+#endif

@@ -1,0 +1,143 @@
+#if CommandLineTool
+import Foundation
+import Testing
+
+@testable import Sluice
+@testable import SluiceCLI
+
+@Suite("The details and durations of sluice watch") struct WatchDetailsTests {
+    private static let now = Date(timeIntervalSince1970: 1_000_000)
+
+    private static func date(_ seconds: Double) -> Date { now.addingTimeInterval(seconds) }
+
+    private func queue(_ name: String, _ because: [Because], error: String? = nil) -> QueueStatus {
+        QueueStatus(
+            queue: QueueName(name),
+            depth: 3,
+            because: because,
+            head: ActionID(rawValue: 7),
+            headKind: "k",
+            attempt: 1,
+            oldestAge: .seconds(400),
+            lastError: error,
+            queueID: nil
+        )
+    }
+
+    private func picture(_ queues: [QueueStatus]) -> WatchPicture {
+        var eye = WatchEye(.all)
+        return eye.picture(queues, Store.Arrivals(), .now)
+    }
+
+    @Test("Reasons have durations, which a narrow column does not cut")
+    func durations() {
+        for (because, text) in [
+            (.running(since: Self.date(-3), attempt: 2), "running for 3 s, attempt 2"),
+            (.retry(until: Self.date(300)), "retry in 5 min"), (.retry(until: Self.date(-9)), "retry in 0 s"),
+            (.scheduled(for: Self.date(86_400 * 3)), "scheduled in 3 d"),
+            (.held(by: "ops", reason: "moving", until: Self.date(7_200)), "held by ops: moving, 2 h more"),
+            (.held(by: "ops", reason: "", until: nil), "held by ops"),
+            (.locked(since: Self.date(-61), by: [1]), "waiting for the write lock of process 1 for 1 min"),
+            (.refused(error: "full", since: Self.date(-2)), "refused for 2 s: full"),
+            (.gate("network"), "waiting for gate network"),
+        ] as [(Because, String)] {
+            #expect(because.text(at: Self.now) == text)
+        }
+        var model = WatchModel()
+        model.show(picture([queue("q", [.retry(until: Self.date(300))], error: "exited with 3: refused")]))
+        var drawing = WatchDrawing(
+            title: "f",
+            size: ScreenSize(columns: 90, rows: 8),
+            paint: Paint(isOn: false)
+        )
+        drawing.now = Self.now
+        #expect(drawing.lines(model)[4].contains("retry in 5 min; exited with 3"))
+    }
+
+    @Test("Details have the queue, its reasons and the attempts, the latest first, and wrap")
+    func details() {
+        let parked = Because.parked(
+            by: ActionID(rawValue: 7),
+            cause: .failed,
+            error: "no\u{1B} room",
+            since: Self.now
+        )
+        var details = WatchDetails(queue("mail/1", [parked, .stopped]), at: Self.now)
+        details.add(
+            [
+                FailedAttempt(
+                    number: 1,
+                    cause: nil,
+                    error: "exited with 3",
+                    startedAt: Self.date(-70),
+                    endedAt: Self.date(-65)
+                ),
+                FailedAttempt(
+                    number: 2,
+                    cause: .failed,
+                    error: "no\u{1B} room",
+                    startedAt: Self.date(-9),
+                    endedAt: Self.date(-9)
+                ),
+            ],
+            at: Self.now
+        )
+        let drawing = WatchDrawing(
+            title: "f",
+            size: ScreenSize(columns: 60, rows: 5),
+            paint: Paint(isOn: false)
+        )
+        #expect(
+            drawing.lines(of: details) == [
+                "queue        mail/1", "state        parked",
+                #"because      parked by action 7 after failure (failed): no\u"#,
+                "             {1b} room", "and because  broker stopped", "depth        3",
+                "oldest       6 min", #"attempt 2    failed 9 s ago after 0 s: no\u{1b} room"#,
+                "attempt 1    retry 1 min ago after 5 s: exited with 3",
+            ]
+        )
+        #expect(drawing.screen(of: details, from: 7).count == 5)
+    }
+
+    @Test("Enter asks for the details of the selected queue, keys scroll them, and Esc goes back")
+    func model() {
+        var model = WatchModel()
+        model.show(picture([queue("a", [.stopped]), queue("b", [.stopped])]))
+        _ = model.press(.down, pageSize: 5)
+        let open = model.press(.enter, pageSize: 5)
+        #expect(open == .open("b") && model.mode == .lanes)
+        model.open(WatchDetails(queue("b", [.stopped]), at: Self.now))
+        for (key, top) in [
+            (Key.down, 1), (.pageDown, 5), (.end, 5), (.up, 4), (.home, 0), (.pageUp, 0),
+            (.character("j"), 1),
+        ] as [(Key, Int)] {
+            let act = model.press(key, pageSize: 5)
+            #expect(act == nil)
+            model.scrollDetails(count: 10, pageSize: 5)
+            #expect(model.detailTop == top, "\(key)")
+        }
+        // Newer ones do not scroll.
+        model.open(WatchDetails(queue("b", [.stopped]), at: Self.now))
+        #expect(model.detailTop == 1)
+        // Keys that act on queues do nothing here.
+        for key in "prs/" {
+            let act = model.press(.character(key), pageSize: 5)
+            #expect(act == nil && model.mode == .details)
+        }
+        let back = model.press(.escape, pageSize: 5)
+        #expect(back == nil && model.mode == .lanes && model.selection == "b")
+        model.open(WatchDetails(queue("b", [.stopped]), at: Self.now))
+        let quit = model.press(.character("q"), pageSize: 5)
+        #expect(quit == .quit && model.detailTop == 0)
+    }
+
+    @Test("A parked queue that is held too is resumed by p, and not held once more")
+    func heldAndParked() {
+        let parked = Because.parked(by: ActionID(rawValue: 7), cause: .failed, error: "", since: Self.now)
+        var model = WatchModel()
+        model.show(picture([queue("a", [parked, .held(by: "ops", reason: "", until: nil)])]))
+        let act = model.press(.character("p"), pageSize: 5)
+        #expect(act == .resume("a"))
+    }
+}
+#endif
