@@ -13,7 +13,7 @@ extension OperatingModel {
     ) -> Task<Void, Never> {
         let task = Task { [latest] in
             await latest?.value
-            do { try await operation() } catch { self.error = error }
+            do throws(SluiceError) { try await operation() } catch { self.error = error }
         }
         latest = task
         return task

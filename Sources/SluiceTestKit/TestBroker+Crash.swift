@@ -1,4 +1,5 @@
 public import Sluice
+internal import Synchronization
 
 /// A crash of the process, in a test.
 extension TestBroker {

@@ -4,6 +4,10 @@ import SluiceTestKit
 import Synchronization
 import Testing
 
+private final class Server: Sendable {
+    let isUp = Mutex(true)
+}
+
 @Suite("Gates that follow a probe", .timeLimit(.minutes(1))) struct KeepGateTests {
     /// A broker on a clock of the test's, on which nothing else sleeps.
     private static func broker(_ clock: ManualClock) async throws -> Broker {
@@ -17,12 +21,12 @@ import Testing
         let clock = ManualClock()
         let broker = try await Self.broker(clock)
         let probes = EventLog<Duration>()
-        let isUp = Mutex(true)
+        let server = Server()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await broker.keepGate("network", every: .seconds(30)) {
                     probes.append(clock.uptime)
-                    return isUp.withLock { $0 }
+                    return server.isUp.withLock { $0 }
                 }
             }
             try await clock.waitForSleeper(untilUptime: .seconds(30))
@@ -32,11 +36,11 @@ import Testing
             clock.advance(by: .seconds(30))
             try await clock.waitForSleeper(untilUptime: .seconds(60))
             try await #expect(broker.gates().map(\.isOpen) == [true])
-            isUp.withLock { $0 = false }
+            server.isUp.withLock { $0 = false }
             clock.advance(by: .seconds(30))
             try await clock.waitForSleeper(untilUptime: .seconds(90))
             try await #expect(broker.gates().map(\.isOpen) == [false])
-            isUp.withLock { $0 = true }
+            server.isUp.withLock { $0 = true }
             clock.advance(by: .seconds(30))
             try await clock.waitForSleeper(untilUptime: .seconds(120))
             group.cancelAll()

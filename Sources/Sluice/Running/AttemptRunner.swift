@@ -171,17 +171,17 @@ final class AttemptRunner: Sendable {
                 isCancelled: reason == .removal
             )
         }
-        let settlement: Settlement
+        let ended: Settlement
         do {
-            settlement = try await pass(options.middleware[...], context) { [self] in
+            ended = try await pass(options.middleware[...], context) { [self] in
                 let result = await first.perform(action, attempt)
                 guard result.isNotMine else { return result }
                 let (last, handler) = await passOn(action, attempt, first, task)
                 route.withLock { $0 = handler }
                 return last
             }.settlement
-        } catch { settlement = context.result(of: .threw(error)).settlement }
-        return (settlement, route.withLock { $0 })
+        } catch { ended = context.result(of: .threw(error)).settlement }
+        return (ended, route.withLock { $0 })
     }
 
     /// Calls the remaining middleware, the outermost first.

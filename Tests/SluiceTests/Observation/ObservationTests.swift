@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import SluiceTestKit
+import Synchronization
 import TestSupport
 import Testing
 

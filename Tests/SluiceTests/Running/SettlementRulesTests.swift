@@ -116,7 +116,7 @@ import Testing
         ]
     )
     func timeout(_ result: HandlerResult) {
-        guard case .retry(.seconds(7), nil, let error) = Self.settlement(result, .timeout) else {
+        guard case .retry(.seconds(7), nil, _, let error) = Self.settlement(result, .timeout) else {
             Issue.record("no retry by the policy")
             return
         }

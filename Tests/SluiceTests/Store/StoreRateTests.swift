@@ -62,7 +62,7 @@ import Testing
 
     @Test("A claim that starts nothing counts no start; a limit that has recovered keeps no row")
     func counted() async throws {
-        try await a.store.hold("q/0", by: "me", reason: "", for: nil)
+        _ = try await a.store.hold("q/0", by: "me", reason: "", for: nil)
         #expect(try await claim(0, a).word == "held")
         #expect(try a.rows("SELECT name FROM sluice_rate_rows") == [])
         #expect(try await wait(1, a) == nil)

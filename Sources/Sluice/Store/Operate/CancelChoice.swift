@@ -1,4 +1,4 @@
 enum CancelChoice: Sendable {
-    case tag(String, in: QueueName?)
+    case tag(String, in: QueueName? = nil)
     case queues(QueuePattern.Form)
 }
