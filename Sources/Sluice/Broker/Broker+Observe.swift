@@ -85,7 +85,7 @@ extension Broker {
         return ObservationToken(observers, callbacks)
     }
 
-    /// Calls back on the main actor, in order, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` on a queue.
+    /// Calls back on the main actor, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` on a queue.
     ///
     /// ```swift
     /// token = broker.observeOnMain { [weak self] event in self?.receive(event) }   // in a @MainActor class

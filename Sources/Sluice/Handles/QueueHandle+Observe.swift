@@ -30,7 +30,7 @@ extension QueueHandle {
         _ body: @escaping @Sendable (QueueNotice<A>) -> Void
     ) -> ObservationToken { observe(limit: limit, schedule: Broker.schedule(on: executor), body) }
 
-    /// Calls back on the main actor, as ``observe(on:limit:_:)-(DispatchQueue,_,_)`` does on a dispatch queue.
+    /// Calls back on the main actor, as ``observe(on:limit:_:)-(DispatchQueue,_,_)`` on a dispatch queue.
     public func observeOnMain(
         limit: Int = 1_024,
         _ body: @escaping @MainActor (QueueNotice<A>) -> Void

@@ -29,8 +29,8 @@ public struct StateUpdate<State: Sendable & Hashable & Identifiable>: Sendable w
 
 /// The actions that have changed: see ``Broker/observe(actions:after:)``.
 ///
-/// ``StateUpdate/gone`` has actions that have ended, with the phase ``ActionState/Phase/ended(_:)``, and those
-/// that were moved or tagged otherwise, as they are now.
+/// ``StateUpdate/gone`` has actions that have ended, with the phase ``ActionState/Phase/ended(_:)``, and
+/// those that were moved or tagged otherwise, as they are now.
 public typealias ActionUpdate = StateUpdate<ActionState>
 
 /// The actions that a consumer knows, to continue an observation from.

@@ -181,12 +181,12 @@ struct WatchDrawing {
 
     private var help: [String] {
         let lines =
-            ["Keys", ""] + WatchModel.keys.map { DisplayWidth.fit($0.key, 10) + $0.long }
+            // First, so that a low screen shows it.
+            ["Keys. Any key returns.", ""] + WatchModel.keys.map { DisplayWidth.fit($0.key, 10) + $0.long }
             + [
                 "",
                 "Queues that need an operator are first, then those that wait, then the others; of each",
-                "the oldest first. Rates count actions added and removed since the last poll.", "",
-                "Any key returns.",
+                "the oldest first. Rates count actions added and removed since the last poll.",
             ]
         return lines.map { DisplayWidth.cut($0, size.columns) }
     }

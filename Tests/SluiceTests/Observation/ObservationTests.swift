@@ -38,7 +38,8 @@ struct ObservationTests {
         arguments: Place.allCases
     )
     func snapshot(_ place: Place) async throws {
-        let broker = try await Site(place).broker()
+        let site = try Site(place)
+        let broker = try await site.broker()
         try await broker.enqueue(Note("a"))
         var updates = broker.observe(actions: .queue("notes")).makeAsyncIterator()
         try await broker.enqueue([Note("b"), Note("c")])
@@ -189,7 +190,8 @@ struct ObservationTests {
 
     @Test("From a position on, the first element has the differences since then, and no state again")
     func position() async throws {
-        let broker = try await Site(.file).broker()
+        let site = try Site(.file)
+        let broker = try await site.broker()
         let key = DeduplicationKey("k", retention: .seconds(60))
         try await broker.enqueue([Note("a"), Note("b")])
         try await broker.enqueue(Note("c"), EnqueueOptions(key: key))
@@ -218,7 +220,8 @@ struct ObservationTests {
 
     @Test("A commit that began before the observer came reaches it too")
     func underWay() async throws {
-        let broker = try await Site(.file).broker()
+        let site = try Site(.file)
+        let broker = try await site.broker()
         let id = try await broker.enqueue(Note("a")).id
         let (began, goOn) = (Signal(), DispatchSemaphore(value: 0))
         async let write: Void = onOwnThread {

@@ -22,4 +22,12 @@ package enum ClaimConclusion: Hashable, Sendable {
         case .unfinished, .lacksPermit, .awaitsTrial: false
         }
     }
+
+    /// Whether the queue keeps its turn at a rate limit: a suspect is claimed again for its trial, at once.
+    var keepsTurn: Bool {
+        switch self {
+        case .lacksRate, .awaitsTrial: true
+        default: false
+        }
+    }
 }

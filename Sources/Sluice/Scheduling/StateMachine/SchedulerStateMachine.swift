@@ -136,7 +136,7 @@ package struct SchedulerStateMachine {
             taken.append(queue)
         }
         endCall(of: queue, hasTaken: nil)
-        if case .lacksRate = conclusion {} else { endTurn(of: queue) }
+        if !conclusion.keepsTurn { endTurn(of: queue) }
         askNextTaken(behind: queue)
         return decide()
     }

@@ -34,8 +34,7 @@ package final class WriteTransaction {
 
     init(_ core: TransactionCore) {
         self.core = core
-        blocks = QueueBlocks(core)
-        keys = DeduplicationKeys(core)
+        (blocks, keys) = (QueueBlocks(core), DeduplicationKeys(core))
         groups = Groups(core)
         batches = Batches(core)
         schedule = Schedule(core, blocks, groups)
@@ -60,8 +59,7 @@ package final class WriteTransaction {
             enqueues,
             history
         )
-        waits = Waits(core, schedule)
-        rates = Rates(core)
+        (waits, rates) = (Waits(core, schedule), Rates(core))
         registry = RunnerRegistry(
             core,
             settlements,

@@ -59,8 +59,8 @@ struct QueueFacts: Sendable {
                       -- Not by the name as read: in a damaged file, what is no text reads differently.
                       coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1),
                       coalesce(?5, -9e999))
-              -- An empty blob sorts after every name.
-              AND q.name < coalesce(?2, x'') AND (c.claim IS NOT NULL OR d.depth > 0)
+              -- The blob sorts after every name, also one that is no text in a damaged file.
+              AND q.name < coalesce(?2, x'ffffffffffffffff') AND (c.claim IS NOT NULL OR d.depth > 0)
               AND (?6 IS NULL OR q.queue_id IN (SELECT value FROM json_each(?6)))
             ORDER BY q.name, q.queue_id LIMIT ?4
             """
