@@ -62,12 +62,8 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
-                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
-                    -- A composite key: as many parts as its type has.
-                    ELSE typeof(NEW.sort_key) = 'text'
-                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
-                             = length(sort_type) - length(replace(sort_type, ',', ''))
+                    -- A composite key is a text; whether it has the parts, its reader finds out.
+                    ELSE typeof(NEW.sort_key) = iif(sort_type = 'integer', 'integer', 'text')
                 END
       AND NOT EXISTS (SELECT 1 FROM sluice_action_facts AS a WHERE a.name = NEW.queue)
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
@@ -78,8 +74,7 @@ BEGIN
         WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
         WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
         WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
-        WHEN 'text' THEN RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be a text with parts, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -92,12 +87,8 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
-                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
-                    -- A composite key: as many parts as its type has.
-                    ELSE typeof(NEW.sort_key) = 'text'
-                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
-                             = length(q.sort_type) - length(replace(q.sort_type, ',', ''))
+                    -- A composite key is a text; whether it has the parts, its reader finds out.
+                    ELSE typeof(NEW.sort_key) = iif(q.sort_type = 'integer', 'integer', 'text')
                 END;
 
     UPDATE sluice_counters SET value = value + 1 WHERE name = 'action';
@@ -247,12 +238,8 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
-                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
-                    -- A composite key: as many parts as its type has.
-                    ELSE typeof(NEW.sort_key) = 'text'
-                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
-                             = length(sort_type) - length(replace(sort_type, ',', ''))
+                    -- A composite key is a text; whether it has the parts, its reader finds out.
+                    ELSE typeof(NEW.sort_key) = iif(sort_type = 'integer', 'integer', 'text')
                 END
       AND NOT EXISTS (SELECT 1 FROM sluice_action_facts AS a WHERE a.name = NEW.queue)
       AND NOT EXISTS (SELECT 1 FROM sluice_state_rows AS s
@@ -263,8 +250,7 @@ BEGIN
         WHEN 'date' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a date, like those of the other actions in the queue: ISO 8601 in UTC, or microseconds since 1970')
         WHEN 'integer' THEN RAISE(ABORT, 'sluice_actions.sort_key must be an integer, like those of the other actions in the queue')
         WHEN 'real' THEN RAISE(ABORT, 'sluice_actions.sort_key must be a number, like those of the other actions in the queue')
-        WHEN 'text' THEN RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
-        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be a text with parts, like those of the other actions in the queue')
+        ELSE RAISE(ABORT, 'sluice_actions.sort_key must be text, like those of the other actions in the queue')
     END
     FROM sluice_queue_rows AS q
     WHERE q.name = NEW.queue
@@ -277,12 +263,8 @@ BEGIN
                           OR (substr(NEW.sort_key, 20, 2) GLOB '.[0-9]' AND length(NEW.sort_key) - (substr(NEW.sort_key, -1) = 'Z') <= 26
                               AND substr(NEW.sort_key, 21, length(NEW.sort_key) - 20 - (substr(NEW.sort_key, -1) = 'Z')) NOT GLOB '*[^0-9]*'))))
                     WHEN 'real' THEN typeof(NEW.sort_key) IN ('real', 'integer')
-                    WHEN 'integer' THEN typeof(NEW.sort_key) = 'integer'
-                    WHEN 'text' THEN typeof(NEW.sort_key) = 'text'
-                    -- A composite key: as many parts as its type has.
-                    ELSE typeof(NEW.sort_key) = 'text'
-                         AND length(NEW.sort_key) - length(replace(NEW.sort_key, char(9), ''))
-                             = length(q.sort_type) - length(replace(q.sort_type, ',', ''))
+                    -- A composite key is a text; whether it has the parts, its reader finds out.
+                    ELSE typeof(NEW.sort_key) = iif(q.sort_type = 'integer', 'integer', 'text')
                 END;
 
     -- Deletes the place; the last statement writes the new one.
