@@ -66,15 +66,14 @@ final class WALSite {
     func guarded(
         _ vfs: String? = nil,
         nonce: Int64 = 1,
-        clock: any BrokerClock = ManualClock(),
-        lockedLimit: Int = 2 * CheckpointPolicy.longWAL
+        clock: any BrokerClock = ManualClock()
     ) throws -> Guarded {
         let connection = try connect(vfs)
         connection.countWALFrames()
         let path = file.path
         let pin = WALPin { try Connection(path: path, mode: .read) }
         let lease = CheckpointLease(nonce: nonce, process: .current, clock: clock)
-        return Guarded(connection, WALGuard(connection, pin: pin, lease: lease, lockedLimit: lockedLimit))
+        return Guarded(connection, WALGuard(connection, pin: pin, lease: lease))
     }
 
     /// Writes every row, by the foreign connection.

@@ -34,6 +34,9 @@ final class WALGuard {
     static let neglected = 4 * CheckpointPolicy.longWAL
     /// ``neglected`` in bytes, with SQLite's usual pages.
     static let neglectedByteCount = neglected * 4_096
+    /// The most frames that are left to a checkpoint with the write lock held: commits of others wait for it,
+    /// some 10 ms.
+    private static let lockedLimit = CheckpointPolicy.shortWAL
     /// How often most of the WAL is copied before a checkpoint, if commits extend it as fast.
     private static let aheadLimit = 3
     /// The interval, in seconds, between checks whether the pin is still needed.
@@ -47,8 +50,6 @@ final class WALGuard {
 
     private let connection: Connection
     private let pin: WALPin
-    /// The most frames that are left to a checkpoint with the write lock held.
-    private let lockedLimit: Int
     private var lease: CheckpointLease
     /// Called when ``rest()`` must be called every ``restInterval`` from now on, as it is while `isWatched`.
     var onHold: () -> Void = {}
@@ -64,21 +65,13 @@ final class WALGuard {
     /// Whether another checkpoint was under way at the last call of ``rest()``.
     private var hasWaited = false
 
-    init(
-        _ connection: Connection,
-        pin: WALPin,
-        lease: CheckpointLease,
-        lockedLimit: Int = 2 * CheckpointPolicy.longWAL
-    ) {
-        self.lockedLimit = lockedLimit
-        self.connection = connection
-        self.pin = pin
-        self.lease = lease
+    init(_ connection: Connection, pin: WALPin, lease: CheckpointLease) {
+        (self.connection, self.pin, self.lease) = (connection, pin, lease)
     }
 
     /// Returns the guard of the same WAL for a newly opened connection, after this one was closed.
     func continued(on connection: Connection) -> WALGuard {
-        let next = WALGuard(connection, pin: pin, lease: lease.anew(), lockedLimit: lockedLimit)
+        let next = WALGuard(connection, pin: pin, lease: lease.anew())
         next.onHold = onHold
         return next
     }
@@ -159,13 +152,13 @@ final class WALGuard {
     private func copyAhead() throws(SQLiteError) {
         for _ in 0..<Self.aheadLimit {
             if connection.walFrames < copied { copied = 0 }
-            guard connection.walFrames - copied > lockedLimit else { return }
+            guard connection.walFrames - copied > Self.lockedLimit else { return }
             do { try pin.renew() } catch { return }
             let result = try connection.checkpoint(.passive)
             // A reader blocks the copy: the following checkpoint waits for it.
             guard result.copied > copied else { return }
             copied = result.copied
-            guard result.frames - copied > lockedLimit else { return }
+            guard result.frames - copied > Self.lockedLimit else { return }
         }
     }
 
