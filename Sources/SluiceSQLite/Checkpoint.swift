@@ -11,6 +11,8 @@ package struct Checkpoint: Hashable, Sendable {
         ///
         /// Without the write lock, it continues as a passive one.
         case full
+        /// As full, and waits for readers of the WAL, so that the next commit restarts it.
+        case restart
         /// Waits for readers and writers within the busy timeout, copies all, and truncates the WAL.
         case truncate
     }
@@ -32,6 +34,7 @@ extension Connection {
             switch mode {
             case .passive: SQLITE_CHECKPOINT_PASSIVE
             case .full: SQLITE_CHECKPOINT_FULL
+            case .restart: SQLITE_CHECKPOINT_RESTART
             case .truncate: SQLITE_CHECKPOINT_TRUNCATE
             }
         // A checkpoint cannot run within a transaction.

@@ -33,7 +33,6 @@ package struct QueueTable: Sendable {
         return table[form]
     }
 
-
     /// A queue's discipline by the most specific pattern that sets one.
     func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {
         hasRules ? table.matches(queue).lazy.compactMap(\.discipline).first : nil

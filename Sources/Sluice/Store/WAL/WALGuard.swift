@@ -140,7 +140,9 @@ final class WALGuard {
     func checkpoint() throws(SQLiteError) -> Checkpoint {
         try copyAhead()
         let waits = isComplete || ContinuousClock.now >= nextWait
-        let result = try checkpoint(.full, waits ? Self.patience : .zero)
+        var result = try checkpoint(.full, waits ? Self.patience : .zero)
+        // If all was copied ahead, nothing waited for the pin, which would keep the WAL from restarting.
+        if isComplete, pin.isHeld { result = try checkpoint(.restart, .zero) }
         if waits, !isComplete {
             nextWait = .now + waitInterval
             waitInterval = min(waitInterval * 2, Self.longestWaitInterval)
