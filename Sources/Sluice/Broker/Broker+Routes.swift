@@ -188,7 +188,7 @@ extension Broker {
 
     private func removed(_ wasThere: Bool) -> Bool {
         guard wasThere else { return false }
-        scheduler.routesRemoved()
+        scheduler.routesChanged()
         observers.poke(nil)
         return true
     }

@@ -61,7 +61,6 @@ final class Scheduler: AttemptSource {
     func stop() { update { $0.stop() } }
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
     func routesChanged() { update { $0.routesChanged() } }
-    func routesRemoved() { update { $0.routesRemoved() } }
     func holdsChanged() { update { $0.holdsChanged() } }
     func askAgain(all: Bool) { update { $0.askAgain(all: all) } }
 

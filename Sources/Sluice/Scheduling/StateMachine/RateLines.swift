@@ -34,19 +34,15 @@ struct RateLines {
         return limit
     }
 
-    /// Gives the turn to the next queue in line.
-    mutating func next(at limit: RouteID) -> QueueID? {
-        guard let queue = lines[limit]?.queues.popFirst() else { return nil }
-        give(queue, at: limit)
-        return queue
-    }
+    /// Removes and returns the next queue in line, which may wait for something else by now.
+    mutating func next(at limit: RouteID) -> QueueID? { lines[limit]?.queues.popFirst() }
 
-    private mutating func give(_ queue: QueueID, at limit: RouteID) {
+    /// Gives the turn to a queue that has no other.
+    mutating func give(_ queue: QueueID, at limit: RouteID) {
         lines[limit]?.turn = queue
         turns[queue] = limit
     }
 
-    var isEmpty: Bool { lines.isEmpty }
     var queuesWithTurn: [QueueID] { Array(turns.keys) }
     /// Returns the limit at which a queue has the turn.
     func turn(of queue: QueueID) -> RouteID? { turns.isEmpty ? nil : turns[queue] }

@@ -32,11 +32,10 @@ extension SchedulerStateMachine {
     }
 
     private mutating func callNext(for route: RouteID) {
-        while let queue = lines.call(for: route) {
-            guard phases[queue] == .lackingPermit(route) else {
-                _ = lines.endCall(of: queue)
-                continue
-            }
+        while let queue = lines.next(for: route) {
+            // It may wait for something else by now, perhaps called for another route.
+            guard phases[queue] == .lackingPermit(route) else { continue }
+            lines.call(queue, for: route)
             // Before the others, which may need the permit too: it is used in the transaction that frees it.
             phases[queue] = .ready
             return ready.prepend(queue)
@@ -66,18 +65,11 @@ extension SchedulerStateMachine {
     mutating func endTurn(of queue: QueueID) {
         guard let limit = rates.endTurn(of: queue) else { return }
         while let next = rates.next(at: limit) {
-            if phases[next] == .lackingRate(limit) { return makeReady(next) }
-            _ = rates.endTurn(of: next)
+            // It may wait for something else by now, perhaps with the turn at another limit.
+            guard phases[next] == .lackingRate(limit) else { continue }
+            rates.give(next, at: limit)
+            return makeReady(next)
         }
-    }
-
-    /// Claims the queues that wait for a rate limit again, since other routes may apply to them now.
-    mutating func leaveRates() {
-        guard !rates.isEmpty else { return }
-        let haveTurn = rates.queuesWithTurn
-        rates = RateLines()
-        for queue in haveTurn { wake(queue) }
-        for (queue, phase) in phases { if case .lackingRate = phase { wake(queue) } }
     }
 
     // MARK: - Chores and rest
