@@ -120,9 +120,9 @@ extension Broker {
             guard case .route(let route) = route(facts) else { return .ready }
             return .permit(.route(route.pattern))
         case .lacksRate(let time):
-            guard case .route(let route) = route(facts), let rate = route.options.rate else { return .ready }
+            guard case .route(let route) = route(facts), let rate = route.rate else { return .ready }
             let until = options.clock.now + (time - options.clock.uptime)
-            return .permit(.rate(rate.name(for: route.pattern), until: until.date))
+            return .permit(.rate(rate.name, until: until.date))
         }
     }
 }
