@@ -27,8 +27,8 @@ import Testing
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
         #expect(machine.started(1).claimed == [2])
         #expect(refuse(2, 20, machine) == [])
-        #expect(machine.standing(2) == .lacksRate(until: .seconds(20)))
-        #expect(machine.standing(4) == .lacksRate(until: .seconds(20)))
+        #expect(machine.standing(2) == .lacksRate)
+        #expect(machine.standing(4) == .lacksRate)
         #expect(machine.timeReached(.seconds(20)).claimed == [2])
         // As many as the limit allows then.
         #expect(machine.started(2).claimed == [3])

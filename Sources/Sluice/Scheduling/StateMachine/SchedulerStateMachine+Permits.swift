@@ -10,9 +10,8 @@ extension SchedulerStateMachine {
     func readiness(of queue: QueueID) -> QueueReadiness {
         switch phases[queue] {
         case .lackingPermit: .lacksRoutePermit
-        case .lackingRate(let limit): .lacksRate(until: rates.time(of: limit))
-        case .waiting:
-            rates.turn(of: queue).map { QueueReadiness.lacksRate(until: rates.time(of: $0)) } ?? .free
+        case .lackingRate: .lacksRate
+        case .waiting: rates.turn(of: queue) == nil ? .free : .lacksRate
         case .suspect: .awaitsTrial
         case .ready where trial.isActive: .awaitsTrial
         case .ready where permitsInUse >= concurrency: .lacksPermit
@@ -54,7 +53,7 @@ extension SchedulerStateMachine {
     mutating func awaitTurn(_ queue: QueueID, at limit: RouteID, until time: Duration) {
         // Its head may have been of another route when it got that turn.
         if let turn = rates.turn(of: queue), turn != limit { endTurn(of: queue) }
-        if rates.refused(queue, by: limit, until: time) {
+        if rates.refused(queue, by: limit) {
             postpone(queue, .unwritten, until: time)
         } else {
             phases[queue] = .lackingRate(limit)
