@@ -34,6 +34,7 @@ struct RouteTable: Sendable {
         _ options: RouteOptions,
         _ perform: @escaping Route.Perform
     ) throws(SluiceError) {
+        for case let kind? in kinds { try validateKind(kind) }
         lastNumber += 1
         let id = RouteID(rawValue: lastNumber)
         let limit = try rate(of: id, scope.pattern, kinds, options)
@@ -65,7 +66,6 @@ struct RouteTable: Sendable {
     ) throws(SluiceError) -> [String?: Admission.Entry] {
         var entries = entries
         for kind in kinds {
-            if let kind { try validateKind(kind) }
             guard entries.updateValue(entry, forKey: kind) == nil else {
                 let subject = kind.map { "'\($0)'" } ?? "any kind"
                 throw SluiceError(.duplicateRoute, "there is a route for \(subject) in '\(pattern)' already")
@@ -83,7 +83,7 @@ struct RouteTable: Sendable {
     ) throws(SluiceError) -> Admission.Rate? {
         guard let limit = options.rate else { return nil }
         let name = limit.name(pattern, kinds)
-        try SluiceError.check(name, limit: 512, .invalidOptions, "a rate limit's name")
+        try SluiceError.check(name, limit: 512, .invalidOptions, "the default name of a rate limit")
         let other = routes.values.first { $0.rate?.name == name }
         let rate = Admission.Rate(
             name: name,

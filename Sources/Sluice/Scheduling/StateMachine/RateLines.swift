@@ -31,7 +31,7 @@ struct RateLines {
         return limit
     }
 
-    /// Removes and returns the next queue in line, which may wait for something else by now.
+    /// Removes and returns the next queue in line, which may wait for something else now.
     mutating func next(at limit: RouteID) -> QueueID? { lines[limit]?.queues.popFirst() }
 
     /// Gives the turn to a queue that has no other.

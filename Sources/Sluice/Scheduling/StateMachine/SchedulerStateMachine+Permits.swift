@@ -32,7 +32,7 @@ extension SchedulerStateMachine {
 
     private mutating func callNext(for route: RouteID) {
         while let queue = lines.next(for: route) {
-            // It may wait for something else by now, perhaps called for another route.
+            // It may wait for something else now, perhaps called for another route.
             guard phases[queue] == .lackingPermit(route) else { continue }
             lines.call(queue, for: route)
             // Before the others, which may need the permit too: it is used in the transaction that frees it.
@@ -64,7 +64,7 @@ extension SchedulerStateMachine {
     mutating func endTurn(of queue: QueueID) {
         guard let limit = rates.endTurn(of: queue) else { return }
         while let next = rates.next(at: limit) {
-            // It may wait for something else by now, perhaps with the turn at another limit.
+            // It may wait for something else now, perhaps with the turn at another limit.
             guard phases[next] == .lackingRate(limit) else { continue }
             rates.give(next, at: limit)
             return makeReady(next)
