@@ -203,6 +203,24 @@ import Testing
         await broker.close()
     }
 
+    @Test("Observers are told of the end that another process has given a closing")
+    func endElsewhere() async throws {
+        let site = try Site(.file)
+        let first = try await site.broker { $0.standFor(process: 1) }
+        let second = try await site.broker { $0.standFor(process: 2) }
+        let recorder = EventRecorder(of: first)
+        let end = (site.clock.now + .seconds(60)).date
+        try await running(first) {
+            try await until { first.life.withLock { $0.hasLookedAround } }
+            try await first.closeGate("server", for: .seconds(30))
+            try await second.closeGate("server", for: .seconds(60))
+            try await first.store.readForeignChanges()
+            try await #expect(recorder.wait(for: .gateClosed, count: 2).until == end)
+        }
+        await first.close()
+        await second.close()
+    }
+
     @Test("Observers learn of the wait with its gate, then of the closing with its end, then of the opening")
     func events() async throws {
         let site = try Site(.memory)

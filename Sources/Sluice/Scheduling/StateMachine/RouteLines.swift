@@ -45,7 +45,7 @@ struct RouteLines {
         return true
     }
 
-    /// Removes and returns the next in the line of a route, unless claims of queues called before fill the route.
+    /// Removes and returns the next in the line of a route, unless the claims of those called before fill it.
     mutating func next(for route: RouteID) -> QueueID? {
         guard let limit = lines[route]?.limit, lines[route]?.queues.isEmpty == false else { return nil }
         let promised = called.values.count { $0 == route }
