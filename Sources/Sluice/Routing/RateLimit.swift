@@ -6,9 +6,9 @@
 /// ```
 ///
 /// The starts are spaced evenly (GCRA, also known as a leaky bucket). Each start of an attempt counts, also a
-/// retry. A queue whose head must wait keeps no permit and no task, and other routes are not delayed. Queues
-/// start in the order in which they came to the limit. The status says when the next may:
-/// ``PermitScope/rate(_:until:)``.
+/// retry, and one that is tried alone after a crash, which is not delayed. A queue whose head must wait keeps
+/// no permit and no task, and other routes are not delayed. Queues start in the order in which they came to
+/// the limit. The status says when the next may: ``PermitScope/rate(_:until:)``.
 public struct RateLimit: Sendable, Hashable {
     /// The largest ``burst``, so that times computed with it remain in range.
     public static let maximumBurst = 1_000_000

@@ -67,20 +67,21 @@ struct RouteRemovalTests {
     func obstacles() async throws {
         let broker = try await Site(.memory).broker()
         let log = EventLog<String>()
-        let handler: @Sendable (Note, Attempt) async throws -> Outcome = { note, _ in
-            log.append(note.text)
-            return .success
+        @Sendable func route(_ pattern: QueuePattern, _ options: RouteOptions) throws {
+            try broker.route(pattern, Note.self, options) { note, _ in
+                log.append(note.text)
+                return .success
+            }
         }
-        let slow = RouteOptions(rate: RateLimit(1, per: .seconds(3_600)))
-        try broker.route("a", Note.self, RouteOptions(gates: ["network"]), handler: handler)
-        try broker.route("b/*", Note.self, slow, handler: handler)
+        try route("a", RouteOptions(gates: ["network"]))
+        try route("b/*", RouteOptions(rate: RateLimit(1, per: .seconds(3_600))))
         try await broker.enqueue([Note("a", in: "a"), Note("b", in: "b/1"), Note("b", in: "b/2")])
         try await running(broker) {
             try await until { try await broker.status(of: "a").state == .gate }
             try await #expect(log.wait(forCount: 1) == ["b"])
-            try broker.route("a", Note.self, RouteOptions(replaces: true), handler: handler)
+            try route("a", RouteOptions(replaces: true))
             try await #expect(log.wait(forCount: 2) == ["b", "a"])
-            try broker.route("b/*", Note.self, RouteOptions(replaces: true), handler: handler)
+            try route("b/*", RouteOptions(replaces: true))
             try await #expect(log.wait(forCount: 3) == ["b", "a", "b"])
             await broker.waitUntilIdle()
         }

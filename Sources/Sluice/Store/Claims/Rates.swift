@@ -14,7 +14,7 @@ final class Rates: TransactionSubject {
 
     func forget() { times = [:] }
 
-    /// Counts a start that a limit allows now or that is forced; otherwise returns how long the next takes.
+    /// Counts a start that a limit allows, or that is forced; otherwise returns how long it is to the next.
     func start(by rate: Admission.Rate, isForced: Bool) throws(SQLiteError) -> Duration? {
         let stored = try time(of: rate.name)
         // If it is further ahead than any start sets it, the wall clock was set back (G8).
