@@ -347,7 +347,7 @@ CREATE TABLE sluice_hold_rows (
 -- Rate limits of routes. A row is written with each start; a broker that starts to run the queues deletes the rows of
 -- limits whose time has passed, which equal no row.
 CREATE TABLE sluice_rate_rows (
-    -- The limit's name, by default the pattern of its route.
+    -- The limit's name, by default the pattern and the kinds of its route.
     name       TEXT PRIMARY KEY NOT NULL
                CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 512 AND instr(name, char(0)) = 0),
     -- When the limit has recovered from its last starts. Each start moves it by the limit's interval. While it is

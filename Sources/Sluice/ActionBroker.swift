@@ -58,9 +58,14 @@ public protocol ActionBroker: AnyObject, Sendable {
     @discardableResult func removeRoutes(_ pattern: QueuePattern) throws(SluiceError) -> Bool
     /// Removes all routes by predicate.
     @discardableResult func removePredicateRoutes() throws(SluiceError) -> Bool
-    /// Removes the options of a pattern, so that they can be set again.
+    /// Removes the options of a pattern.
     @discardableResult
     func removeQueueOptions(_ pattern: QueuePattern) async throws(SluiceError) -> Bool
+    /// Sets the options for the queues of a pattern instead of those that it has.
+    @discardableResult func replaceQueueOptions(
+        _ pattern: QueuePattern,
+        by options: QueueOptions
+    ) async throws(SluiceError) -> Bool
 
     /// Enqueues an action.
     @discardableResult func enqueue<A: Action>(

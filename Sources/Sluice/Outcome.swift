@@ -66,8 +66,9 @@ public struct Outcome: Sendable, Hashable {
     /// delay, a second at least and a minute at most. If a start closes it again, the rest keep waiting.
     ///
     /// If the gate is closed already, the later end counts; one that was closed without an end stays closed.
-    /// The route's limit of attempts counts, and an attempt that reaches it closes nothing. With a name
-    /// outside the limits of ``GateName`` only this action waits. See <doc:CallingServers>.
+    /// So does one that nobody has opened, or whose name is outside the limits of ``GateName``: only this
+    /// action waits then, for the delay. The route's limit of attempts counts, and an attempt that reaches it
+    /// closes nothing. See <doc:CallingServers>.
     public static func retry(after delay: Duration, closing gate: GateName) -> Outcome {
         guard gate.isValid else { return retry(after: delay) }
         return Outcome(storage: .retry(after: delay, whenOpen: gate, closes: true))

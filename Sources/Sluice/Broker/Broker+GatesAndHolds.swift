@@ -25,7 +25,8 @@ extension Broker {
     ///
     /// With a duration it opens by itself, and the waiting queues start spread over a time, as after
     /// ``Outcome/retry(after:closing:)``. If it is closed already, the later end counts, and no end is the
-    /// latest. A wall clock that is set back does not prolong the duration.
+    /// latest. It opens by itself even if nobody has opened it before. A wall clock that is set back does not
+    /// prolong the duration.
     ///
     /// - Parameters:
     ///   - isKept: Whether its row stays when the file is opened again; without it, the gate is closed then

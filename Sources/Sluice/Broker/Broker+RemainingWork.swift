@@ -49,7 +49,9 @@ extension Broker {
                     let isElsewhere = facts.runningEpoch != nil && facts.runningEpoch != mine
                     switch (route(facts), isElsewhere) {
                     case (let routing?, false):
-                        left.count(facts, facts.becauseOfFile(file, routing, left.now), routing)
+                        var because = facts.becauseOfFile(file, routing, left.now)
+                        if let rate = facts.becauseOfRate(file, routing, left.now) { because.append(rate) }
+                        left.count(facts, because, routing)
                     case (.route?, true): left.countElsewhere(facts.id)
                     // The action that runs here has been removed.
                     case (nil, false): left.countRunning(facts.id)

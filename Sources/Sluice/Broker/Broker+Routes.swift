@@ -14,7 +14,8 @@ extension Broker {
     ///
     /// If several routes for a kind match a queue, the most specific one runs it: the exact name, then the
     /// longest prefix, then predicates. Throws ``SluiceError`` `duplicateRoute` when there is a route for the
-    /// pattern and the kind, `invalidPattern`, `invalidKind`, `invalidOptions`, `closed`.
+    /// pattern and the kind, unless ``RouteOptions/replaces`` is set, `invalidPattern`, `invalidKind`,
+    /// `invalidOptions`, `closed`.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,
@@ -141,6 +142,7 @@ extension Broker {
             try table.add(scope, kinds: kinds, options: options, perform: perform)
         }
         scheduler.routesChanged()
+        if options.replaces { observers.poke(nil) }
         codeChanged()
     }
 
@@ -154,13 +156,9 @@ extension Broker {
     /// Removes the route of a pattern for a kind; `nil` is the route for any kind.
     ///
     /// Running handlers of the route finish with it. Heads that have no other route stay, with the reason
-    /// ``Because/unknownKind`` or ``Because/noRoute``, and run when a route is added (G10). So to replace a
-    /// route, remove it and add another, which has limits of its own from then on:
-    ///
-    /// ```swift
-    /// try broker.removeRoute("conversation/*", SendMessage.self)
-    /// try broker.route("conversation/*", SendMessage.self, RouteOptions(concurrency: 2), handler: send)
-    /// ```
+    /// ``Because/unknownKind`` or ``Because/noRoute``, and run when a route is added (G10). Heads that have
+    /// another one run by that at once, so do not remove a route to replace it: add the new one with
+    /// ``RouteOptions/replaces``.
     ///
     /// A route for an ``ActionUnion`` keeps its other kinds. The handler is released when none of its runs is
     /// left.
@@ -188,30 +186,45 @@ extension Broker {
 
     private func removed(_ wasThere: Bool) -> Bool {
         guard wasThere else { return false }
-        scheduler.routesRemoved()
+        scheduler.routesChanged()
         observers.poke(nil)
         return true
     }
 
-    /// Removes the options of a pattern, so that they can be set again, perhaps differently.
+    /// Removes the options of a pattern, under the rules of ``replaceQueueOptions(_:by:)``.
     ///
-    /// Other options apply from a queue's next claim or enqueue on. Actions that run with more slots than
-    /// the queue now has finish first. Batches of the queues that have not started, or not ended, are begun
-    /// again by the new options.
+    /// - Returns: Whether there were some.
+    @discardableResult
+    public func removeQueueOptions(_ pattern: QueuePattern) async throws(SluiceError) -> Bool {
+        try await changeOptions(pattern, to: nil)
+    }
+
+    /// Sets the options for the queues of a pattern instead of those that it has, if it has some.
+    ///
+    /// They apply from a queue's next claim or enqueue on. Actions that run with more slots than the queue
+    /// now has finish first. Batches of the queues that have not started, or not ended, are begun again by
+    /// the new options.
     ///
     /// ```swift
-    /// try await broker.removeQueueOptions("uploads")
-    /// try broker.queues("uploads", QueueOptions(discipline: .concurrent(8)))
+    /// try await broker.replaceQueueOptions("uploads", by: QueueOptions(discipline: .concurrent(8)))
     /// ```
     ///
     /// - Returns: Whether there were some.
-    /// - Throws: ``SluiceError`` `invalidPattern`, `closed`; errors of the file, with the options removed.
+    /// - Throws: ``SluiceError`` `invalidPattern`, `invalidOptions`, `closed`; errors of the file, with the
+    ///   options changed.
     @discardableResult
-    public func removeQueueOptions(_ pattern: QueuePattern) async throws(SluiceError) -> Bool {
+    public func replaceQueueOptions(
+        _ pattern: QueuePattern,
+        by options: QueueOptions
+    ) async throws(SluiceError) -> Bool { try await changeOptions(pattern, to: options) }
+
+    private func changeOptions(
+        _ pattern: QueuePattern,
+        to options: QueueOptions?
+    ) async throws(SluiceError) -> Bool {
         let form = try pattern.form()
-        let removed = try routes.change { table throws(SluiceError) in try table.removeOptions(pattern) }
-        guard let removed else { return false }
-        if removed.start != nil, isRunning { try await store.forgetBatches(form) }
-        return true
+        let old = try routes.change { table throws(SluiceError) in try table.replace(pattern, by: options) }
+        if old?.start != nil, isRunning { try await store.forgetBatches(form) }
+        return old != nil
     }
 }

@@ -74,7 +74,7 @@ extension Broker {
         if let owner = file.runners.first(where: { $0.epoch == facts.runningEpoch && $0.epoch != mine }) {
             because.append(.owned(process: owner.process))
         } else if isRunHere {
-            if because.isEmpty { because = [readiness(facts, file)] }
+            if because.isEmpty { because = [readiness(facts, file, now)] }
             // These obstacles say more than that the head is about to start.
             let obstacles = [
                 because.contains(where: \.needsWriteLock) ? lock : nil, scheduler.refusal(of: facts.id),
@@ -111,7 +111,7 @@ extension Broker {
     }
 
     /// Why a head does not run that nothing in the file prevents from running.
-    private func readiness(_ facts: QueueFacts, _ file: StatusFacts) -> Because {
+    private func readiness(_ facts: QueueFacts, _ file: StatusFacts, _ now: Timestamp) -> Because {
         switch scheduler.standing(of: facts.id) {
         case .lacksPermit: return .permit(.broker)
         case .awaitsTrial: return .permit(.crashTrial(of: scheduler.tried))
@@ -119,10 +119,7 @@ extension Broker {
         case .lacksRoutePermit:
             guard case .route(let route) = route(facts) else { return .ready }
             return .permit(.route(route.pattern))
-        case .lacksRate(let time):
-            guard case .route(let route) = route(facts), let rate = route.options.rate else { return .ready }
-            let until = options.clock.now + (time - options.clock.uptime)
-            return .permit(.rate(rate.name(for: route.pattern), until: until.date))
+        case .lacksRate: return facts.becauseOfRate(file, route(facts), now) ?? .ready
         }
     }
 }
@@ -144,6 +141,14 @@ extension QueueFacts {
         if let nextAttemptAt, nextAttemptAt > now { because.append(.retry(until: nextAttemptAt.date)) }
         if let notBefore, notBefore > now { because.append(.scheduled(for: notBefore.date)) }
         return because
+    }
+
+    /// When the rate limit of the head's route allows the next start; `nil` if it has counted none.
+    func becauseOfRate(_ file: StatusFacts, _ routing: RouteMatch?, _ now: Timestamp) -> Because? {
+        guard case .route(let route) = routing, let rate = route.rate,
+            runningSince == nil, let time = file.rateTimes[rate.name]
+        else { return nil }
+        return .permit(.rate(rate.name, until: rate.nextStart(time, at: now).date))
     }
 
     private func becauseOfBlock(_ routing: RouteMatch?) -> [Because] {

@@ -80,6 +80,7 @@ package struct WorkLeft: Sendable {
         var (time, head): (Timestamp, Timestamp?) = (now, now)
         for reason in because {
             switch reason {
+            case .permit(.rate(_, let until)): head = head.map { max($0, Timestamp(until)) }
             case .running, .ready, .permit, .locked, .refused, .handlersBlocked, .owned, .stopped: break
             case .parked: return .obstacle(.parked)
             case .undecodable: return .obstacle(.undecodable)

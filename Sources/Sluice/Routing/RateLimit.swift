@@ -6,9 +6,9 @@
 /// ```
 ///
 /// The starts are spaced evenly (GCRA, also known as a leaky bucket). Each start of an attempt counts, also a
-/// retry. A queue whose head must wait keeps no permit and no task, and other routes are not delayed. Queues
-/// start in the order in which they came to the limit. The status says when the next may:
-/// ``PermitScope/rate(_:until:)``.
+/// retry, and one that is tried alone after a crash, which is not delayed. A queue whose head must wait keeps
+/// no permit and no task, and other routes are not delayed. Queues start in the order in which they came to
+/// the limit. The status says when the next may: ``PermitScope/rate(_:until:)``.
 public struct RateLimit: Sendable, Hashable {
     /// The largest ``burst``, so that times computed with it remain in range.
     public static let maximumBurst = 1_000_000
@@ -19,9 +19,10 @@ public struct RateLimit: Sendable, Hashable {
     public var per: Duration
     /// How many start at once after a pause; at least 1 and at most ``maximumBurst``.
     public var burst: Int
-    /// The limit's name, of 1 to 255 bytes; `nil` is the text of the route's pattern.
+    /// The limit's name, of 1 to 255 bytes; `nil` is the route's pattern with its kinds, such as `a/* note`.
     ///
-    /// Routes with the same name share the limit, also those of other processes. Give all the same numbers.
+    /// Routes with the same name share the limit, also those of other processes. Give all the same numbers:
+    /// a route that has others than one of the same broker is refused.
     public var name: String?
 
     /// Makes a limit; it is checked when it is used in a route.
@@ -29,7 +30,9 @@ public struct RateLimit: Sendable, Hashable {
         (self.starts, self.per, self.burst, self.name) = (starts, per, burst, name)
     }
 
-    func name(for pattern: QueuePattern) -> String { name ?? pattern.rawValue }
+    func name(_ pattern: QueuePattern, _ kinds: [String?]) -> String {
+        name ?? "\(pattern.rawValue) \(kinds.map { $0 ?? "*" }.sorted().joined(separator: ","))"
+    }
 
     /// The time between two starts, rounded up, so that no more than ``starts`` start in ``per``.
     var interval: Duration { .microseconds((max(per.wholeMicroseconds, 1) - 1) / Int64(starts) + 1) }

@@ -5,6 +5,7 @@ final class Route: Sendable {
     let id: RouteID
     let pattern: QueuePattern
     let options: RouteOptions
+    let rate: Admission.Rate?
     /// Decodes the payload and calls the user's code, whose errors are results.
     let perform: Perform
 
@@ -12,11 +13,13 @@ final class Route: Sendable {
         id: RouteID,
         pattern: QueuePattern,
         options: RouteOptions,
+        rate: Admission.Rate?,
         perform: @escaping Perform
     ) {
         self.id = id
         self.pattern = pattern
         self.options = options
+        self.rate = rate
         self.perform = perform
     }
 }

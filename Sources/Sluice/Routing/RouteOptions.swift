@@ -16,6 +16,10 @@ public struct RouteOptions: Sendable {
     public var crashLimit: Int
     /// How long a released head waits; at least a second.
     public var releaseDelay: Duration
+    /// Whether the route takes the place of the routes of its pattern for its kinds, at once.
+    ///
+    /// Without it a second one is refused, and so is a route by predicate with it.
+    public var replaces: Bool
 
     /// Makes a set of options.
     public init(
@@ -26,7 +30,8 @@ public struct RouteOptions: Sendable {
         rate: RateLimit? = nil,
         gates: [GateName] = [],
         crashLimit: Int = 3,
-        releaseDelay: Duration = .seconds(1)
+        releaseDelay: Duration = .seconds(1),
+        replaces: Bool = false
     ) {
         self.retry = retry
         self.failure = failure
@@ -36,6 +41,7 @@ public struct RouteOptions: Sendable {
         self.gates = gates
         self.crashLimit = crashLimit
         self.releaseDelay = releaseDelay
+        self.replaces = replaces
     }
 
     func validate() throws(SluiceError) {

@@ -5,23 +5,11 @@ struct RouteTable: Sendable {
     private var queues = QueueTable()
     private var routes: [RouteID: Route] = [:]
     private var lastNumber = -1
-    /// The first route with each rate limit; its id identifies the line of queues that wait for the limit.
-    private var rateLines: [String: RouteID] = [:]
     private(set) var current = RouteSet()
 
     var admission: Admission { current.admission }
 
-    /// Adds a route; throws and changes nothing if there is one for the same pattern and a kind.
-    mutating func add(
-        _ pattern: QueuePattern,
-        kind: String?,
-        options: RouteOptions,
-        perform: @escaping Route.Perform
-    ) throws(SluiceError) {
-        try add(.pattern(pattern), kinds: [kind], options: options, perform: perform)
-    }
-
-    /// Adds one route for several kinds, or throws and changes nothing.
+    /// Adds one route for several kinds, perhaps instead of others, or throws and changes nothing.
     mutating func add(
         _ scope: RouteScope,
         kinds: [String?],
@@ -29,14 +17,34 @@ struct RouteTable: Sendable {
         perform: @escaping Route.Perform
     ) throws(SluiceError) {
         try options.validate()
-        let id = RouteID(rawValue: lastNumber + 1)
+        var table = self
+        if options.replaces {
+            guard case .pattern(let pattern) = scope else {
+                throw SluiceError(.invalidOptions, "a route by predicate replaces no other")
+            }
+            for kind in kinds { _ = try table.remove(pattern, kind: kind) }
+        }
+        try table.insert(scope, kinds, options, perform)
+        self = table
+    }
+
+    private mutating func insert(
+        _ scope: RouteScope,
+        _ kinds: [String?],
+        _ options: RouteOptions,
+        _ perform: @escaping Route.Perform
+    ) throws(SluiceError) {
+        for case let kind? in kinds { try validateKind(kind) }
+        lastNumber += 1
+        let id = RouteID(rawValue: lastNumber)
+        let limit = try rate(of: id, scope.pattern, kinds, options)
         let entry = Admission.Entry(
             id: id,
             concurrency: options.concurrency,
             gates: options.gates,
             crashLimit: options.crashLimit,
             failure: options.failure,
-            rate: rate(of: id, scope.pattern, options)
+            rate: limit
         )
         switch scope {
         case .pattern(let pattern):
@@ -46,8 +54,7 @@ struct RouteTable: Sendable {
             let entries = try Self.adding(entry, for: kinds, to: [:], in: .all)
             choices.append(Admission.Choice(matches: matches, kinds: entries))
         }
-        lastNumber += 1
-        routes[id] = Route(id: id, pattern: scope.pattern, options: options, perform: perform)
+        routes[id] = Route(id: id, pattern: scope.pattern, options: options, rate: limit, perform: perform)
         publish()
     }
 
@@ -59,7 +66,6 @@ struct RouteTable: Sendable {
     ) throws(SluiceError) -> [String?: Admission.Entry] {
         var entries = entries
         for kind in kinds {
-            if let kind { try validateKind(kind) }
             guard entries.updateValue(entry, forKey: kind) == nil else {
                 let subject = kind.map { "'\($0)'" } ?? "any kind"
                 throw SluiceError(.duplicateRoute, "there is a route for \(subject) in '\(pattern)' already")
@@ -68,16 +74,30 @@ struct RouteTable: Sendable {
         return entries
     }
 
-    private mutating func rate(
+    /// Returns the rate limit of a route, which it may share with others.
+    private func rate(
         of id: RouteID,
         _ pattern: QueuePattern,
+        _ kinds: [String?],
         _ options: RouteOptions
-    ) -> Admission.Rate? {
+    ) throws(SluiceError) -> Admission.Rate? {
         guard let limit = options.rate else { return nil }
-        let name = limit.name(for: pattern)
-        let line = rateLines[name] ?? id
-        rateLines[name] = line
-        return Admission.Rate(name: name, line: line, interval: limit.interval, burst: limit.burst)
+        let name = limit.name(pattern, kinds)
+        try SluiceError.check(name, limit: 512, .invalidOptions, "the default name of a rate limit")
+        let other = routes.values.first { $0.rate?.name == name }
+        let rate = Admission.Rate(
+            name: name,
+            line: other?.rate?.line ?? id,
+            interval: limit.interval,
+            burst: limit.burst
+        )
+        if let other, let known = other.rate,
+            (known.interval, known.tolerance) != (rate.interval, rate.tolerance)
+        {
+            let message = "the routes '\(other.pattern)' and '\(pattern)' limit '\(name)' to different rates"
+            throw SluiceError(.invalidOptions, message)
+        }
+        return rate
     }
 
     mutating func add(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
@@ -117,11 +137,17 @@ struct RouteTable: Sendable {
         return true
     }
 
-    /// Removes the options of a pattern's queues, and returns them.
-    mutating func removeOptions(_ pattern: QueuePattern) throws(SluiceError) -> QueueOptions? {
-        guard let options = try queues.remove(pattern) else { return nil }
+    /// Sets other options for a pattern's queues, or none, and returns the old ones.
+    mutating func replace(
+        _ pattern: QueuePattern,
+        by options: QueueOptions?
+    ) throws(SluiceError) -> QueueOptions? {
+        var table = queues
+        let old = try table.remove(pattern)
+        if let options { try table.add(pattern, options) }
+        queues = table
         publish()
-        return options
+        return old
     }
 
     private mutating func publish() {

@@ -61,7 +61,6 @@ final class Scheduler: AttemptSource {
     func stop() { update { $0.stop() } }
     func wake(_ queues: some Sequence<QueueID>) { update { $0.wake(queues) } }
     func routesChanged() { update { $0.routesChanged() } }
-    func routesRemoved() { update { $0.routesRemoved() } }
     func holdsChanged() { update { $0.holdsChanged() } }
     func askAgain(all: Bool) { update { $0.askAgain(all: all) } }
 
@@ -271,13 +270,8 @@ final class Scheduler: AttemptSource {
         case .waiting(let wait, let time), .gathering(let wait, let time):
             conclusion = .waiting(wait, until: time)
         case .unroutable: conclusion = .unroutable
-        case .lacksPermit(let route, let limit):
-            // Routes that have changed since the claim was made may have another for the queue.
-            let isCurrent = routes === self.routes.current
-            conclusion = isCurrent ? .lacksPermit(route, limit: limit) : .unfinished
-        case .lacksRate(let line, let time):
-            // As above.
-            conclusion = routes === self.routes.current ? .lacksRate(line, until: time) : .unfinished
+        case .lacksPermit(let route, let limit): conclusion = .lacksPermit(route, limit: limit)
+        case .lacksRate(let line, let time): conclusion = .lacksRate(line, until: time)
         case .awaitsTrial(let suspect):
             conclusion = .awaitsTrial(suspect)
             limitTrial()

@@ -118,7 +118,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
         public static let resumed = Kind(.resumed)
         /// A closed gate has been opened.
         public static let gateOpened = Kind(.gateOpened)
-        /// An open gate has been closed, until ``QueueEvent/until`` if it opens by itself.
+        /// A gate has been closed, or a closed one has another end; ``QueueEvent/until`` is when it opens.
         public static let gateClosed = Kind(.gateClosed)
         /// A queue with work has not moved for longer than the threshold.
         public static let stalled = Kind(.stalled)

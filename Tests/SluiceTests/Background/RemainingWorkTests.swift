@@ -89,6 +89,21 @@ import Testing
         await broker.close()
     }
 
+    @Test("Heads at a rate limit are work for the time of the next start")
+    func rate() async throws {
+        let site = try Site()
+        let broker = try await broker(site)
+        let options = RouteOptions(rate: RateLimit(1, per: .seconds(600)))
+        try broker.route("limited/*", Note.self, options) { _, _ in .success }
+        try await broker.enqueue((0..<3).map { Note("a", in: "limited/\($0)") })
+        try await #expect(broker.remainingWork() == .now)
+        try await running(broker) { try await until { broker.statistics.succeeded == 1 } }
+        try await #expect(broker.remainingWork() == .later(.seconds(600)))
+        site.clock.advance(by: .seconds(600))
+        try await #expect(broker.remainingWork() == .now)
+        await broker.close()
+    }
+
     @Test("What runs here is work now; what another process runs is its own")
     func processes() async throws {
         let site = try Site()

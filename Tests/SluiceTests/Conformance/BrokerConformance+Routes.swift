@@ -118,6 +118,7 @@ extension BrokerConformance {
         try await running(broker) {
             try await started.received()
             try #expect(broker.removeRoutes("notes"))
+            try await #expect(broker.replaceQueueOptions("notes", by: QueueOptions(maximumDepth: 3)))
             try await #expect(broker.removeQueueOptions("notes"))
             try await broker.enqueue(Note("c"))
             go.send()

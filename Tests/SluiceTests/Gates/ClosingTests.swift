@@ -90,6 +90,7 @@ import Testing
             guard note.text == "a", attempt.number == 1 else { return .success }
             return .retry(after: .seconds(30), closing: "server")
         }
+        try await broker.openGate("server")
         try await broker.enqueue(Note("a", in: "q/a"))
         try await running(broker) {
             try await until { try await broker.gates().first?.opensAt != nil }
@@ -107,6 +108,31 @@ import Testing
         await broker.close()
     }
 
+    @Test("An outcome opens no gate that nobody has opened: the action itself runs again, and no other")
+    func unopened() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.route("a", Note.self) { note, attempt in
+            log.append("\(note.text) \(attempt.number)")
+            return attempt.number == 1 ? .retry(after: .seconds(30), closing: "server") : .success
+        }
+        try broker.route("b", Note.self, Self.gated) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        try await broker.enqueue([Note("a", in: "a"), Note("b", in: "b")])
+        try await running(broker) {
+            try await until { try await broker.status(of: "a").state == .retry }
+            site.clock.advance(by: .seconds(30))
+            try await #expect(log.wait(forCount: 2) == ["a 1", "a 2"])
+            await broker.waitUntilIdle()
+            try await #expect(broker.status(of: "b").because == [.gate("server", until: nil)])
+        }
+        #expect(log.elements == ["a 1", "a 2"])
+        await broker.close()
+    }
+
     @Test("An action that is deferred runs when the gate has opened, and does not hold up the others")
     func deferred() async throws {
         let site = try Site(.memory)
@@ -118,6 +144,7 @@ import Testing
             guard note.text == "a", attempt.number == 1 else { return .success }
             return .retry(after: .seconds(30), closing: "server")
         }
+        try await broker.openGate("server")
         try await broker.enqueue(Note("a"))
         try await running(broker) {
             try await until { try await broker.gates().first?.opensAt != nil }
@@ -157,6 +184,40 @@ import Testing
             _ = try await log.wait(forCount: 1)
         }
         try await #expect(second.gates().map(\.isOpen) == [true])
+        await second.close()
+    }
+
+    @Test("Observers are told of each other end of a closing, and of nothing else")
+    func ends() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        let recorder = EventRecorder(of: broker)
+        let now = site.clock.now
+        for seconds in [30, 10, 60] { try await broker.closeGate("server", for: .seconds(seconds)) }
+        try await broker.closeGate("server")
+        try await broker.closeGate("server", for: .seconds(90))
+        try await broker.openGate("server")
+        try await recorder.wait(for: .gateOpened)
+        let closings = recorder.history.events.filter { $0.kind == .gateClosed }
+        #expect(closings.map(\.until) == [(now + .seconds(30)).date, (now + .seconds(60)).date, nil])
+        await broker.close()
+    }
+
+    @Test("Observers are told of the end that another process has given a closing")
+    func endElsewhere() async throws {
+        let site = try Site(.file)
+        let first = try await site.broker { $0.standFor(process: 1) }
+        let second = try await site.broker { $0.standFor(process: 2) }
+        let recorder = EventRecorder(of: first)
+        let end = (site.clock.now + .seconds(60)).date
+        try await running(first) {
+            try await until { first.life.withLock { $0.hasLookedAround } }
+            try await first.closeGate("server", for: .seconds(30))
+            try await second.closeGate("server", for: .seconds(60))
+            try await first.store.readForeignChanges()
+            try await #expect(recorder.wait(for: .gateClosed, count: 2).until == end)
+        }
+        await first.close()
         await second.close()
     }
 

@@ -111,6 +111,9 @@ import Testing
                 let text = "waiting for the rate limit server until \(Timestamp(next).iso8601)"
                 #expect(status.because.first?.description == text)
             }
+            // It is the time in the file: a status that is read again is the same.
+            site.clock.jumpWall(by: .seconds(1))
+            try await #expect(broker.statuses().map(\.because) == statuses.map(\.because))
         }
         await broker.close()
     }

@@ -63,6 +63,31 @@ struct RouteRemovalTests {
         await broker.close()
     }
 
+    @Test("G11, G15: a queue at a gate of the old route, and one at its rate limit, run by what replaces it")
+    func obstacles() async throws {
+        let broker = try await Site(.memory).broker()
+        let log = EventLog<String>()
+        @Sendable func route(_ pattern: QueuePattern, _ options: RouteOptions) throws {
+            try broker.route(pattern, Note.self, options) { note, _ in
+                log.append(note.text)
+                return .success
+            }
+        }
+        try route("a", RouteOptions(gates: ["network"]))
+        try route("b/*", RouteOptions(rate: RateLimit(1, per: .seconds(3_600))))
+        try await broker.enqueue([Note("a", in: "a"), Note("b", in: "b/1"), Note("b", in: "b/2")])
+        try await running(broker) {
+            try await until { try await broker.status(of: "a").state == .gate }
+            try await #expect(log.wait(forCount: 1) == ["b"])
+            try route("a", RouteOptions(replaces: true))
+            try await #expect(log.wait(forCount: 2) == ["b", "a"])
+            try route("b/*", RouteOptions(replaces: true))
+            try await #expect(log.wait(forCount: 3) == ["b", "a", "b"])
+            await broker.waitUntilIdle()
+        }
+        await broker.close()
+    }
+
     @Test("G12: a removed route releases its handler")
     func released() async throws {
         let broker = try await Site(.memory).broker()
@@ -149,10 +174,14 @@ struct RouteRemovalTests {
         try await broker.enqueue(Note("a"))
         let refused = await #expect(throws: SluiceError.self) { try await broker.enqueue(Note("b")) }
         #expect(refused?.code == .queueFull)
-        try await broker.removeQueueOptions("notes")
-        try broker.queues("notes", QueueOptions(maximumDepth: 2))
+        try await #expect(broker.replaceQueueOptions("notes", by: QueueOptions(maximumDepth: 2)))
         try await broker.enqueue(Note("b"))
         try await #expect(broker.actionCount() == 2)
+        let invalid = await #expect(throws: SluiceError.self) {
+            try await broker.replaceQueueOptions("notes", by: QueueOptions(maximumDepth: 0))
+        }
+        #expect(invalid?.code == .invalidOptions)
+        await #expect(throws: SluiceError.self) { try await broker.enqueue(Note("c")) }
         await broker.close()
     }
 }

@@ -2,12 +2,22 @@ import Testing
 
 @testable import Sluice
 
+extension RouteTable {
+    fileprivate mutating func add(
+        _ pattern: QueuePattern,
+        _ kind: String?,
+        _ options: RouteOptions = RouteOptions()
+    ) throws(SluiceError) {
+        try add(.pattern(pattern), kinds: [kind], options: options) { _, _ in .outcome(.success) }
+    }
+}
+
 @Suite("Routing by queue and kind") struct RouteTableTests {
     /// A table with a route for each (pattern, kind), in that order; ids count from 0.
     private static func table(_ routes: [(QueuePattern, String?)]) throws -> RouteTable {
         var table = RouteTable()
         for (pattern, kind) in routes {
-            try table.add(pattern, kind: kind, options: RouteOptions()) { _, _ in .outcome(.success) }
+            try table.add(pattern, kind)
         }
         return table
     }
@@ -78,13 +88,70 @@ import Testing
         var table = try Self.table([("a/*", "note"), ("a/*", nil), ("a", "note")])
         for (pattern, kind) in [("a/*", "note"), ("a/*", nil), ("a", "note")] as [(QueuePattern, String?)] {
             let error = #expect(throws: SluiceError.self) {
-                try table.add(pattern, kind: kind, options: RouteOptions()) { _, _ in .outcome(.success) }
+                try table.add(pattern, kind)
             }
             #expect(error?.code == .duplicateRoute)
             #expect(error?.message.contains("'\(pattern)'") == true)
         }
         #expect(Self.index(table, "a/1") == 0)
         #expect(Self.index(table, "a/1", "x") == 1)
+    }
+
+    @Test("A route that replaces takes the place of its pattern's for its kinds alone, or changes nothing")
+    func replaces() throws {
+        var table = try Self.table([("*", "note"), ("a/*", "note"), ("a/*", "photo")])
+        try table.add("a/*", "note", RouteOptions(replaces: true))
+        try table.add("b", "note", RouteOptions(replaces: true))
+        #expect(Self.index(table, "a/1") == 3)
+        #expect(Self.index(table, "a/1", "photo") == 2)
+        #expect(Self.index(table, "b") == 4)
+        let limited = RouteOptions(rate: RateLimit(1, per: .seconds(1), name: "server"))
+        try table.add("c", "note", limited)
+        let other = RouteOptions(rate: RateLimit(2, per: .seconds(1), name: "server"), replaces: true)
+        #expect(throws: SluiceError.self) { try table.add("a/*", "note", other) }
+        #expect(Self.index(table, "a/1") == 3)
+        // The route that has other numbers is the one that is replaced.
+        try table.add("c", "note", other)
+        let error = #expect(throws: SluiceError.self) {
+            let options = RouteOptions(replaces: true)
+            try table.add(.predicate { _ in true }, kinds: ["note"], options: options) { _, _ in
+                .outcome(.success)
+            }
+        }
+        #expect(error?.code == .invalidOptions)
+    }
+
+    @Test("A rate limit's name is by default the pattern and the kinds; one name has the same numbers")
+    func rateNames() throws {
+        var table = RouteTable()
+        func name(_ queue: QueueName, _ kind: String) -> String? {
+            table.admission.route(for: queue, kind: kind).route?.rate?.name
+        }
+        func limited(_ starts: Int, _ name: String? = nil) -> RouteOptions {
+            RouteOptions(rate: RateLimit(starts, per: .seconds(60), name: name))
+        }
+        try table.add("a/*", "note", limited(1))
+        try table.add("a/*", nil, limited(2))
+        try table.add(.predicate { _ in true }, kinds: ["photo", "call"], options: limited(3)) { _, _ in
+            .outcome(.success)
+        }
+        #expect(name("a/1", "note") == "a/* note")
+        #expect(name("a/1", "x") == "a/* *")
+        #expect(name("b", "photo") == "* call,photo")
+        // What was refused for another reason has not used the name.
+        #expect(throws: SluiceError.self) { try table.add("a/*", "note", limited(1, "server")) }
+        try table.add("c", "note", limited(2, "server"))
+        let error = #expect(throws: SluiceError.self) { try table.add("d", "note", limited(3, "server")) }
+        #expect(error?.code == .invalidOptions)
+        #expect(error?.message == "the routes 'c' and 'd' limit 'server' to different rates")
+        try table.add("e", "note", limited(2, "server"))
+        for queue in ["c", "e"] as [QueueName] {
+            #expect(table.admission.route(for: queue, kind: "note").route?.rate?.line.rawValue == 3)
+        }
+        let isLong = #expect(throws: SluiceError.self) {
+            try table.add(QueuePattern(String(repeating: "x", count: 510)), "note", limited(1))
+        }
+        #expect(isLong?.code == .invalidOptions)
     }
 
     @Test(
@@ -154,7 +221,7 @@ import Testing
         for options in refused {
             var table = RouteTable()
             let error = #expect(throws: SluiceError.self) {
-                try table.add("a", kind: "note", options: options) { _, _ in .outcome(.success) }
+                try table.add("a", "note", options)
             }
             #expect(error?.code == .invalidOptions)
             #expect(Self.index(table, "a") == nil)

@@ -268,7 +268,11 @@ extension Model {
             limited[order.queue] = route
         }
         if route == Self.rated {
-            guard nextStart <= now else { return .conclusion(.lacksRate(route, until: nextStart)) }
+            // A suspect on trial is not refused.
+            if case .tries = order.trial {
+            } else if nextStart > now {
+                return .conclusion(.lacksRate(route, until: nextStart))
+            }
             nextStart = now + (isBusy ? .milliseconds(3) : .seconds(2))
         }
         return .run

@@ -39,10 +39,10 @@ import Testing
         #expect(machine.holdsChanged().claimed == [2])
     }
 
-    @Test("A new route wakes what had none, and nobody else")
+    @Test("G11: other routes wake what had none, or waits for a gate, perhaps the old route's; nobody else")
     func route() {
-        let machine = Self.blocked([1: .gated("a"), 2: .unroutable])
-        #expect(machine.routesChanged().claimed == [2])
+        let machine = Self.blocked([1: .gated("a"), 2: .unroutable, 3: .held, 4: .takenElsewhere])
+        #expect(Set(machine.routesChanged().claimed) == [1, 2])
     }
 
     @Test(

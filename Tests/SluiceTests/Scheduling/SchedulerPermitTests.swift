@@ -49,6 +49,16 @@ import Testing
         #expect(machine.concluded(2, .lacksPermit(route, limit: 1)).claimed == [2])
     }
 
+    @Test("G11: a wake during the claim that finds no permit causes another claim")
+    func wokenDuringClaim() {
+        let machine = TestMachine(concurrency: 10)
+        _ = machine.wake([1, 2])
+        _ = machine.claim(1, route: 7, limit: 1)
+        // Its head is of another route by now, or the route is another one.
+        #expect(machine.wake([2]).claimed.isEmpty)
+        #expect(machine.claim(2, route: 7, limit: 1).claimed == [2])
+    }
+
     @Test("A wake of a queue that lacks a permit looks at its head again and keeps its place in the line")
     func wakeWhileLacking() {
         let machine = TestMachine(concurrency: 10)
@@ -82,6 +92,22 @@ import Testing
         _ = machine.settled(1)
         _ = machine.concluded(1, .nothing)
         #expect(machine.claim(2).claimed == [3])
+    }
+
+    @Test("G9: a queue that is called for one route and stands in another's line passes its permit on")
+    func calledInTwoLines() {
+        let machine = TestMachine(concurrency: 10)
+        _ = machine.wake([1, 2, 3, 4, 5])
+        _ = machine.claim(1, route: 7, limit: 1)
+        _ = machine.claim(2, route: 8, limit: 1)
+        _ = machine.claim(3, route: 7, limit: 1)
+        // Its head is of the other route now.
+        #expect(machine.wake([3]).claimed == [3])
+        for queue in [3, 5] as [QueueID] { _ = machine.claim(queue, route: 8, limit: 1) }
+        _ = machine.claim(4, route: 7, limit: 1)
+        #expect(machine.finishing(2)?.queue == 3)
+        #expect(machine.finishing(1)?.queue == 4)
+        #expect(machine.concluded(3, .nothing).claimed == [5])
     }
 
     @Test("G9: a permit that a queue in the line was called for is not taken by a newcomer")
@@ -138,12 +164,12 @@ import Testing
         #expect(machine.phases[2] == .running)
     }
 
-    @Test("A queue that lacks a permit of a removed route is polled, and may run by another")
-    func removedRoute() {
+    @Test("A queue that lacks a permit is polled when routes come or go, and may run by another")
+    func otherRoute() {
         let machine = TestMachine(concurrency: 10)
         _ = machine.wake([1, 2])
         for queue in [1, 2] as [QueueID] { _ = machine.claim(queue, route: 7, limit: 1) }
-        #expect(machine.routesRemoved().claimed == [2])
+        #expect(machine.routesChanged().claimed == [2])
         _ = machine.claim(2, route: 8, limit: 1)
         #expect(machine.phases[2] == .running)
     }
@@ -199,11 +225,14 @@ import Testing
         let waits = lines.enqueue(4, for: route, limit: 1)
         #expect(waits)
         // Who was called has the permit until its claim ends.
-        let served = [lines.call(for: route), lines.call(for: route)]
-        #expect(served == [3, nil])
+        let served = lines.next(for: route)
+        #expect(served == 3)
+        lines.call(3, for: route)
+        let none = lines.next(for: route)
+        #expect(none == nil)
         let called = [lines.endCall(of: 3), lines.endCall(of: 3)]
         #expect(called == [route, nil])
-        let next = [lines.call(for: route), lines.call(for: route)]
+        let next = [lines.next(for: route), lines.next(for: route)]
         #expect(next == [4, nil])
         let written = [lines.ended(1), lines.ended(1)]
         #expect(written == [route, nil])

@@ -27,8 +27,8 @@ import Testing
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
         #expect(machine.started(1).claimed == [2])
         #expect(refuse(2, 20, machine) == [])
-        #expect(machine.standing(2) == .lacksRate(until: .seconds(20)))
-        #expect(machine.standing(4) == .lacksRate(until: .seconds(20)))
+        #expect(machine.standing(2) == .lacksRate)
+        #expect(machine.standing(4) == .lacksRate)
         #expect(machine.timeReached(.seconds(20)).claimed == [2])
         // As many as the limit allows then.
         #expect(machine.started(2).claimed == [3])
@@ -87,6 +87,20 @@ import Testing
         _ = machine.concluded(2, .gated("g"))
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
         #expect(machine.started(1).claimed == [3])
+    }
+
+    @Test("G9, G11: a queue in the line that has the turn at another limit keeps that")
+    func turnElsewhere() {
+        let machine = refused()
+        let other = ClaimConclusion.lacksRate(RouteID(rawValue: 8), until: .seconds(60))
+        for queue in [2, 5] as [QueueID] {
+            #expect(machine.wake([queue]).claimed == [queue])
+            #expect(machine.concluded(queue, other).claimed.isEmpty)
+        }
+        #expect(machine.timeReached(.seconds(10)).claimed == [1])
+        #expect(machine.started(1).claimed == [3])
+        #expect(machine.timeReached(.seconds(60)).claimed == [2])
+        #expect(machine.started(2).claimed == [5])
     }
 
     @Test("G11: a wake during the claim that the limit refuses causes another claim")

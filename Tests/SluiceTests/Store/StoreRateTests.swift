@@ -50,6 +50,15 @@ import Testing
         #expect(try await wait(5, b) == .seconds(10))
     }
 
+    @Test("G7: a suspect on trial counts a start as others do, and starts when the limit is reached too")
+    func trial() async throws {
+        try a.execute("INSERT INTO sluice_state_rows (action_id, is_suspect) VALUES (1, 1), (4, 1)")
+        for number in 0..<2 { #expect(try await wait(number, a) == nil) }
+        #expect(try await wait(2, a) == .seconds(10))
+        #expect(try await wait(3, a) == nil)
+        #expect(try await wait(2, a) == .seconds(10))
+    }
+
     @Test("G8: a wall clock that was set back lets nothing wait for longer than the limit's interval")
     func clockBack() async throws {
         for number in 0..<2 { #expect(try await wait(number, a) == nil) }

@@ -51,7 +51,6 @@ final class TestMachine {
     func stop() -> [SchedulerDecision] { machine.stop() }
     func wake(_ queues: [QueueID]) -> [SchedulerDecision] { machine.wake(queues) }
     func routesChanged() -> [SchedulerDecision] { machine.routesChanged() }
-    func routesRemoved() -> [SchedulerDecision] { machine.routesRemoved() }
     func holdsChanged() -> [SchedulerDecision] { machine.holdsChanged() }
     func standing(_ queue: QueueID) -> QueueReadiness { machine.readiness(of: queue) }
     func expectEnd(at end: Duration, noLaterThan limit: Duration) -> [SchedulerDecision] {

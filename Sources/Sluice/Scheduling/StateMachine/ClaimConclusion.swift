@@ -15,11 +15,11 @@ package enum ClaimConclusion: Hashable, Sendable {
     case held
     case takenElsewhere
 
-    /// Whether a wake during the claim may have changed it; permits and suspicion are checked again anyway.
+    /// Whether a wake during the claim may have changed it; the others have the head checked again anyway.
     var isOutdatedByWake: Bool {
         switch self {
-        case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere, .lacksRate: true
-        case .unfinished, .lacksPermit, .awaitsTrial: false
+        case .nothing, .waiting, .unroutable, .gated, .held, .takenElsewhere, .lacksRate, .lacksPermit: true
+        case .unfinished, .awaitsTrial: false
         }
     }
 

@@ -6,6 +6,14 @@ enum QueueObstacle: Equatable {
     /// Another process runs its actions, one after the other.
     case taken
 
+    /// Whether another route may remove it.
+    var mayBeOfRoute: Bool {
+        switch self {
+        case .route, .gate: true
+        case .hold, .taken: false
+        }
+    }
+
     /// Whether time alone may remove it.
     var mayEnd: Bool {
         switch self {

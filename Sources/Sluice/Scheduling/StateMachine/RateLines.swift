@@ -6,7 +6,6 @@
 struct RateLines {
     private struct Line {
         var turn: QueueID?
-        var until = Duration.zero
         var queues = QueueLine()
     }
 
@@ -15,16 +14,14 @@ struct RateLines {
     /// The limit at which a queue has the turn.
     private var turns: [QueueID: RouteID] = [:]
 
-    /// Records that a limit refuses a queue until a time; returns whether the queue has the turn.
-    mutating func refused(_ queue: QueueID, by limit: RouteID, until time: Duration) -> Bool {
-        let turn = lines[limit, default: Line()].turn ?? queue
-        lines[limit, default: Line()].until = time
-        guard turn == queue else {
-            lines[limit]?.queues.append(queue)
-            return false
+    /// Records that a limit refuses a queue; returns whether the queue has the turn.
+    mutating func refused(_ queue: QueueID, by limit: RouteID) -> Bool {
+        guard let turn = lines[limit]?.turn, turn != queue else {
+            give(queue, at: limit)
+            return true
         }
-        give(queue, at: limit)
-        return true
+        lines[limit]?.queues.append(queue)
+        return false
     }
 
     /// Ends the turn of a queue, and returns at which limit it was.
@@ -34,22 +31,16 @@ struct RateLines {
         return limit
     }
 
-    /// Gives the turn to the next queue in line.
-    mutating func next(at limit: RouteID) -> QueueID? {
-        guard let queue = lines[limit]?.queues.popFirst() else { return nil }
-        give(queue, at: limit)
-        return queue
-    }
+    /// Removes and returns the next queue in line, which may wait for something else now.
+    mutating func next(at limit: RouteID) -> QueueID? { lines[limit]?.queues.popFirst() }
 
-    private mutating func give(_ queue: QueueID, at limit: RouteID) {
-        lines[limit]?.turn = queue
+    /// Gives the turn to a queue that has no other.
+    mutating func give(_ queue: QueueID, at limit: RouteID) {
+        lines[limit, default: Line()].turn = queue
         turns[queue] = limit
     }
 
-    var isEmpty: Bool { lines.isEmpty }
     var queuesWithTurn: [QueueID] { Array(turns.keys) }
     /// Returns the limit at which a queue has the turn.
     func turn(of queue: QueueID) -> RouteID? { turns.isEmpty ? nil : turns[queue] }
-    /// Returns when a limit allows the next start.
-    func time(of limit: RouteID) -> Duration { lines[limit]?.until ?? .zero }
 }

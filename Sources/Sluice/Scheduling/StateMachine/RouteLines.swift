@@ -45,17 +45,19 @@ struct RouteLines {
         return true
     }
 
-    /// Calls the next queue in the line of a route, unless the claims of queues called before fill the route.
-    mutating func call(for route: RouteID) -> QueueID? {
+    /// Removes and returns the next in the line of a route, unless the claims of those called before fill it.
+    mutating func next(for route: RouteID) -> QueueID? {
         guard let limit = lines[route]?.limit, lines[route]?.queues.isEmpty == false else { return nil }
         let promised = called.values.count { $0 == route }
         let taken = counts[route, default: 0] - endingCounts[route, default: 0] + promised
         guard taken < limit, let queue = lines[route]?.queues.popFirst() else { return nil }
         lines[route]?.members.remove(queue)
         if lines[route]?.queues.isEmpty == true { lines[route] = nil }
-        called[queue] = route
         return queue
     }
+
+    /// Calls a queue for a route, until its claim ends.
+    mutating func call(_ queue: QueueID, for route: RouteID) { called[queue] = route }
 
     /// Keeps nothing of a route that does not run: routes come and go while the broker runs.
     private static func subtract(_ route: RouteID, from counts: inout [RouteID: Int]) {

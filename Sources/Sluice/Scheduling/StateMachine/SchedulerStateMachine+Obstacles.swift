@@ -1,16 +1,19 @@
 /// Queues that wait for a route, a gate or the end of a hold, polled when that or their head changes.
 extension SchedulerStateMachine {
+    /// Routes were added or removed: any queue may have another one now, or none.
     package mutating func routesChanged() -> [SchedulerDecision] {
         // Those without a route still come again with their claims.
         routeless = RoutelessQueues()
-        lift { $0 == .route }
-        leaveRates()
-        return decide()
-    }
-
-    /// Routes have been removed: queues that wait for their permits may have another route, or none.
-    package mutating func routesRemoved() -> [SchedulerDecision] {
-        for (queue, phase) in phases { if case .lackingPermit = phase { wake(queue) } }
+        lift { $0.mayBeOfRoute }
+        let haveTurn = rates.queuesWithTurn
+        rates = RateLines()
+        for queue in haveTurn { wake(queue) }
+        for (queue, phase) in phases {
+            switch phase {
+            case .lackingPermit, .lackingRate: wake(queue)
+            default: break
+            }
+        }
         return decide()
     }
 

@@ -10,9 +10,8 @@ extension SchedulerStateMachine {
     func readiness(of queue: QueueID) -> QueueReadiness {
         switch phases[queue] {
         case .lackingPermit: .lacksRoutePermit
-        case .lackingRate(let limit): .lacksRate(until: rates.time(of: limit))
-        case .waiting:
-            rates.turn(of: queue).map { QueueReadiness.lacksRate(until: rates.time(of: $0)) } ?? .free
+        case .lackingRate: .lacksRate
+        case .waiting: rates.turn(of: queue) == nil ? .free : .lacksRate
         case .suspect: .awaitsTrial
         case .ready where trial.isActive: .awaitsTrial
         case .ready where permitsInUse >= concurrency: .lacksPermit
@@ -32,11 +31,10 @@ extension SchedulerStateMachine {
     }
 
     private mutating func callNext(for route: RouteID) {
-        while let queue = lines.call(for: route) {
-            guard phases[queue] == .lackingPermit(route) else {
-                _ = lines.endCall(of: queue)
-                continue
-            }
+        while let queue = lines.next(for: route) {
+            // It may wait for something else now, perhaps called for another route.
+            guard phases[queue] == .lackingPermit(route) else { continue }
+            lines.call(queue, for: route)
             // Before the others, which may need the permit too: it is used in the transaction that frees it.
             phases[queue] = .ready
             return ready.prepend(queue)
@@ -55,7 +53,7 @@ extension SchedulerStateMachine {
     mutating func awaitTurn(_ queue: QueueID, at limit: RouteID, until time: Duration) {
         // Its head may have been of another route when it got that turn.
         if let turn = rates.turn(of: queue), turn != limit { endTurn(of: queue) }
-        if rates.refused(queue, by: limit, until: time) {
+        if rates.refused(queue, by: limit) {
             postpone(queue, .unwritten, until: time)
         } else {
             phases[queue] = .lackingRate(limit)
@@ -66,18 +64,11 @@ extension SchedulerStateMachine {
     mutating func endTurn(of queue: QueueID) {
         guard let limit = rates.endTurn(of: queue) else { return }
         while let next = rates.next(at: limit) {
-            if phases[next] == .lackingRate(limit) { return makeReady(next) }
-            _ = rates.endTurn(of: next)
+            // It may wait for something else now, perhaps with the turn at another limit.
+            guard phases[next] == .lackingRate(limit) else { continue }
+            rates.give(next, at: limit)
+            return makeReady(next)
         }
-    }
-
-    /// Claims the queues that wait for a rate limit again, since other routes may apply to them now.
-    mutating func leaveRates() {
-        guard !rates.isEmpty else { return }
-        let haveTurn = rates.queuesWithTurn
-        rates = RateLines()
-        for queue in haveTurn { wake(queue) }
-        for (queue, phase) in phases { if case .lackingRate = phase { wake(queue) } }
     }
 
     // MARK: - Chores and rest

@@ -18,7 +18,6 @@ final class Closings: TransactionSubject {
     /// If it is closed without an end, it remains so; of two ends the later one counts. A gate that has a row
     /// keeps its owner.
     func close(_ gate: GateName, isKept: Bool, for duration: Duration) throws(SQLiteError) {
-        let wasOpen = try core.controls().isOpen(gate)
         let length = max(duration, .zero)
         let end = now + length
         let changed = try connection.cached(
@@ -38,7 +37,7 @@ final class Closings: TransactionSubject {
         ends[gate] = (end, core.uptime + length)
         core.expectEnd(at: end)
         core.changedControls(.gates)
-        if wasOpen { core.events.record(.gateClosed) { ($0.gate, $0.until) = (gate, end.date) } }
+        core.events.record(.gateClosed) { ($0.gate, $0.until) = (gate, end.date) }
     }
 
     /// Opens the gates whose closing has ended, and reports the ends of the others.
@@ -89,6 +88,7 @@ final class Closings: TransactionSubject {
         try connection.cached("UPDATE sluice_gate_rows SET opens_at_us = ?2 WHERE name = ?1")
             .bind(1, gate.rawValue).bind(2, end.microseconds).run()
         core.changedControls(.gates)
+        core.events.record(.gateClosed) { ($0.gate, $0.until) = (gate, end.date) }
     }
 
     func countOpening() throws(SQLiteError) {

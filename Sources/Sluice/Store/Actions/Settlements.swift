@@ -60,7 +60,8 @@ final class Settlements: TransactionSubject {
 
     /// Writes a wait, and clears suspicion; a release spends no attempt, and may keep the last error.
     ///
-    /// If it closes its gate, the action waits for the delay and for the gate, which may be closed longer.
+    /// If it closes its gate, the action waits for the delay and for the gate, which may be closed longer. A
+    /// gate that nobody has opened is closed already: nothing opens it, and the action waits for the delay.
     private func wait(
         _ run: EndedRun,
         _ delay: Duration,
@@ -69,6 +70,8 @@ final class Settlements: TransactionSubject {
         isRetry: Bool,
         _ error: String?
     ) throws(SQLiteError) {
+        var gate = gate
+        if closes, let name = gate, try core.controls().gates[name] == nil { gate = nil }
         let wait =
             try closes
             ? Schedule.Wait(delay: max(delay, .zero), gate: gate)

@@ -25,6 +25,12 @@ package final class Admission: Sendable {
             (self.name, self.line, self.interval) = (name, line, interval)
             tolerance = interval * (burst - 1)
         }
+
+        /// When the next start is allowed, if the file has that time for the limit.
+        func nextStart(_ stored: Timestamp, at now: Timestamp) -> Timestamp {
+            // If it is further ahead than any start sets it, the wall clock was set back (G8).
+            min(stored, now + tolerance + interval) + (Duration.zero - tolerance)
+        }
     }
 
     /// The routes of one predicate.

@@ -180,8 +180,10 @@ final class Claims: TransactionSubject {
         if let limit = route.concurrency, !core.routeUse.isFree(route) {
             return .lacksPermit(route.id, limit: limit)
         }
-        // Last, since it counts the start.
-        if let rate = route.rate, !mutant("rate"), let wait = try rates.start(by: rate) {
+        // Last, since it counts the start. Nothing else runs until a trial, so it does not wait.
+        if let rate = route.rate, !mutant("rate"),
+            let wait = try rates.start(by: rate, isForced: trialSize > 0)
+        {
             return .lacksRate(rate.line, until: core.uptime + wait)
         }
         return .claimed(try run(row, in: queue, route, trialSize, controls.opening, turn))

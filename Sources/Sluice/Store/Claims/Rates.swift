@@ -14,13 +14,13 @@ final class Rates: TransactionSubject {
 
     func forget() { times = [:] }
 
-    /// Counts a start that a limit allows now; otherwise returns how long it is until the next one.
-    func start(by rate: Admission.Rate) throws(SQLiteError) -> Duration? {
+    /// Counts a start that a limit allows, or that is forced; otherwise returns how long it is to the next.
+    func start(by rate: Admission.Rate, isForced: Bool) throws(SQLiteError) -> Duration? {
         let stored = try time(of: rate.name)
         // If it is further ahead than any start sets it, the wall clock was set back (G8).
         let time = min(max(stored, now), now + rate.tolerance + rate.interval)
         let wait = time - now - rate.tolerance
-        guard wait > .zero else {
+        guard wait > .zero, !isForced else {
             try set(rate.name, time + rate.interval)
             return nil
         }

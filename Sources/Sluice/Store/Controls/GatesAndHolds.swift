@@ -33,7 +33,7 @@ final class GatesAndHolds: TransactionSubject {
         core.changedControls(.gates)
         if isOpened {
             try closings.opened(GateOpening(gate: gate, spread: spread))
-        } else if known?.isOpen == true, !isOpen {
+        } else if !isOpen, let known, known.isOpen || known.opensAt != nil {
             core.events.record(.gateClosed) { $0.gate = gate }
         }
     }
@@ -57,10 +57,13 @@ final class GatesAndHolds: TransactionSubject {
             guard process == core.identity || !lives else { continue }
             // An owner of several gates occurs several times, and has none left the second time.
             let forgotten = try connection.cached(
-                "DELETE FROM sluice_gate_rows WHERE owner = ?1 RETURNING name, is_open"
-            ).bind(1, nonce).all { (name: GateName($0.text(0)), wasOpen: $0.bool(1)) }
+                """
+                DELETE FROM sluice_gate_rows WHERE owner = ?1
+                RETURNING name, is_open OR opens_at_us IS NOT NULL
+                """
+            ).bind(1, nonce).all { (name: GateName($0.text(0)), couldOpen: $0.bool(1)) }
             core.changedControls(.gates)
-            for (name, wasOpen) in forgotten where wasOpen {
+            for (name, couldOpen) in forgotten where couldOpen {
                 core.events.record(.gateClosed) { $0.gate = name }
             }
         }

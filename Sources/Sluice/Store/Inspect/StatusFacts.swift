@@ -11,6 +11,8 @@ struct StatusFacts: Sendable {
     let openGates: Set<GateName>
     /// When gates that are closed open by themselves.
     let gateEnds: [GateName: Timestamp]
+    /// The times of rate limits that have counted starts: see ``Admission/Rate/nextStart(_:at:)``.
+    let rateTimes: [String: Timestamp]
     /// The current holds, the oldest first.
     let holds: [(pattern: QueuePattern.Form, hold: Hold)]
     let walPath: String?
@@ -36,6 +38,10 @@ struct StatusFacts: Sendable {
         }
         openGates = Set(gates.filter { $0.isOpen || ($0.end ?? .max) <= now.microseconds }.map(\.name))
         gateEnds = gates.reduce(into: [:]) { $0[$1.name] = $1.end.map(Timestamp.init(microseconds:)) }
+        let rates = try connection.cached("SELECT name, next_at_us FROM sluice_rate_rows").all {
+            ($0.text(0), Timestamp(microseconds: $0.int64(1)))
+        }
+        rateTimes = Dictionary(rates) { _, last in last }
         holds = try Hold.standing(connection, at: now).compactMap { hold in
             (try? hold.pattern.form()).map { (pattern: $0, hold: hold) }
         }

@@ -99,8 +99,10 @@ extension EventJournal {
         for (name, gate) in controls.gates where gate.isOpen && told.gates[name]?.isOpen != true {
             record(.gateOpened) { $0.gate = name }
         }
-        for (name, gate) in told.gates where gate.isOpen && !controls.isOpen(name) {
-            record(.gateClosed) { ($0.gate, $0.until) = (name, controls.gates[name]?.opensAt?.date) }
+        for name in Set(told.gates.keys).union(controls.gates.keys) where !controls.isOpen(name) {
+            let end = controls.gates[name]?.opensAt
+            guard told.isOpen(name) || told.gates[name]?.opensAt != end else { continue }
+            record(.gateClosed) { ($0.gate, $0.until) = (name, end?.date) }
         }
         for hold in controls.holds where !told.holds.contains(where: { $0.id == hold.id }) {
             record(.held, hold)
