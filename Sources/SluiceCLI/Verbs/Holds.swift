@@ -23,7 +23,8 @@ struct Holds: AsyncParsableCommand, Look {
         let holds = try await file.withReader { try await $0.holds() }
         guard !output.json else { return Terminal.answer(holds.map(Self.json)) }
         var table = Table([
-            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "HOLDER"),
+            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
+            .init(heading: "HOLDER"),
             .init(heading: "SINCE"), .init(heading: "UNTIL"), .init(heading: "REASON"),
         ])
         for hold in holds {
