@@ -152,7 +152,7 @@ struct Watch: AsyncParsableCommand, Look {
             !holders.isEmpty
         else { return error.message }
         let names = holders.map { "\($0)" + (LockTable.programName(of: $0).map { " (\($0))" } ?? "") }
-        return "the write lock is held by process \(names.joined(separator: ", "))"
+        return "process \(names.joined(separator: ", ")) has the write lock"
     }
 
     /// Adds to the result of a key what the queue waits for now.
