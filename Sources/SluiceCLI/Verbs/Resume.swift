@@ -102,8 +102,7 @@ struct Resume: AsyncParsableCommand {
         {
             return "\(sentence), but hold \(wider.id) of \(wider.pattern) by \(wider.holder)"
         }
-        let isNumber = pattern.utf8.allSatisfy { (0x30...0x39).contains($0) }
-        return sentence + (isNumber ? "; --id \(pattern) is the hold of this number" : "")
+        return sentence + (HoldID.isArgument(pattern) ? "; --id \(pattern) is the hold of this number" : "")
     }
 }
 #endif
