@@ -75,6 +75,18 @@ import Testing
         #expect(retry.briefReason(at: Self.now) == "retry in 5 s; exited with 3: …b")
     }
 
+    @Test("--because is a kind of reason and a text at once: refused is also in connection refused")
+    func kinds() {
+        let retry = queue("q", [.retry(until: Self.now)], error: "exited with 3: Connection refused")
+        for (words, isExpected) in [
+            ("refused", true), ("retry", true), ("CONNECTION", true), ("locked", false), ("no-route", false),
+        ] {
+            #expect(retry.isBecause(of: words) == isExpected, "\(words)")
+        }
+        let full = queue("q", [.refused(error: "disk full", since: Self.now)])
+        #expect(full.isBecause(of: "refused") && queue("q", [.noRoute]).isBecause(of: "no-route"))
+    }
+
     @Test("A table is cut to the terminal's width: names in the middle, reasons at their end; else to 200")
     func tables() {
         let parked = Because.parked(
