@@ -96,8 +96,8 @@ import Testing
             since: Self.now
         )
         let table = QueueStatus.table([queue("conversation/2026/11/42", [parked])])
-        let narrow = table.lines(width: 100)
-        #expect(narrow.map { DisplayWidth.of($0) }.max() == 100, "\(narrow)")
+        let narrow = table.lines(width: 90)
+        #expect(narrow.map { DisplayWidth.of($0) }.max() == 90, "\(narrow)")
         #expect(narrow[1].hasPrefix("conversation/…/42  "))
         #expect(narrow[1].contains("  parked by 7: xxx") && narrow[1].hasSuffix("x…"))
         let wide = table.lines(width: nil)

@@ -45,7 +45,7 @@ extension Because {
         let lines = error.replacing("\\n", with: "\n").split(whereSeparator: \.isNewline)
         guard lines.count > 1, let first = lines.first, let last = lines.last else { return error }
         let isOfCommand = ["exited with ", "ended by signal "].contains { first.hasPrefix($0) }
-        let status = isOfCommand ? first.prefix { $0 != ":" } + ": " : ""
+        let status: Substring = isOfCommand ? first.prefix { $0 != ":" } + ": " : ""
         return "\(status)…\(last)"
     }
 }

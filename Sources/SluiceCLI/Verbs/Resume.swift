@@ -56,7 +56,7 @@ struct Resume: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let patterns = queue.map { [$0] } ?? patterns
+        let patterns = queue.map { [$0] } ?? self.patterns
         for pattern in patterns { _ = try QueuePattern(pattern).form() }
         let (ended, missing) = try await file.withBroker { broker in
             let holds = try await broker.holds()
