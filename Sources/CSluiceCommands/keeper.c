@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -35,6 +36,9 @@ struct kept {
     /// 0 where the place is free.
     pid_t group;
     int leader_runs;
+    /// The read ends of its output and errors; -1 where it has none. Else a write would end it once the other
+    /// process is gone.
+    int readers[CSLUICE_KEEPER_READERS];
 };
 
 struct keeper {
@@ -47,6 +51,8 @@ struct keeper {
     int capacity;
     /// No place behind this one is taken.
     int used;
+    /// The limits of descriptors that commands are to have.
+    struct rlimit limits;
     /// Where `ps` finds the arguments; `NULL` where the system does not tell.
     char *title;
     size_t title_size;
@@ -89,8 +95,16 @@ static struct kept *free_place(struct keeper *keeper) {
     return keeper->used < keeper->capacity ? &keeper->kept[keeper->used++] : NULL;
 }
 
+static void drop(struct kept *kept) {
+    kept->group = 0;
+    for (int index = 0; index < CSLUICE_KEEPER_READERS; index++) {
+        if (kept->readers[index] >= 0) close(kept->readers[index]);
+    }
+}
+
 /// Becomes the command; returns an error number where it cannot.
 static int become(struct keeper *keeper, const int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
+    setrlimit(RLIMIT_NOFILE, &keeper->limits);
     // Its group, which a signal reaches as a whole.
     setpgid(0, 0);
 #if defined(__linux__)
@@ -104,7 +118,7 @@ static int become(struct keeper *keeper, const int descriptors[CSLUICE_KEEPER_DE
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     // Standard input, output and error are 0, 1 and 2.
-    for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
+    for (int index = 0; index < CSLUICE_KEEPER_STREAMS; index++) {
         if (dup2(descriptors[index], index) < 0) return errno;
     }
     char *const arguments[] = {"sh", "-c", (char *)keeper->command, NULL};
@@ -114,8 +128,8 @@ static int become(struct keeper *keeper, const int descriptors[CSLUICE_KEEPER_DE
 
 static void start(
     struct keeper *keeper, uint64_t command, char *variables, size_t byte_count,
-    const int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
-    for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
+    int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
+    for (int index = 0; index < CSLUICE_KEEPER_STREAMS; index++) {
         if (descriptors[index] < 0) return tell(command, CSLUICE_KEEPER_FAILED, EMFILE);
     }
     struct kept *place = free_place(keeper);
@@ -145,6 +159,11 @@ static void start(
     // Both do it, whoever comes first: a signal to the group must not miss it.
     setpgid(process, process);
     *place = (struct kept){.command = command, .group = process, .leader_runs = 1};
+    // The place has them now.
+    for (int index = 0; index < CSLUICE_KEEPER_READERS; index++) {
+        place->readers[index] = descriptors[CSLUICE_KEEPER_STREAMS + index];
+        descriptors[CSLUICE_KEEPER_STREAMS + index] = -1;
+    }
     tell(command, CSLUICE_KEEPER_STARTED, process);
 }
 
@@ -169,7 +188,7 @@ static int look(struct keeper *keeper) {
         struct kept *kept = &keeper->kept[index];
         if (kept->group == 0 || kept->leader_runs) continue;
         if (kill(-kept->group, 0) != 0 && errno == ESRCH) {
-            kept->group = 0;
+            drop(kept);
             tell(kept->command, CSLUICE_KEEPER_GONE, 0);
         } else {
             has_rest = 1;
@@ -203,7 +222,8 @@ static int receive_all(void *buffer, size_t count) {
 static int serve(struct keeper *keeper) {
     static char variables[CSLUICE_KEEPER_LONGEST_BODY];
     struct csluice_keeper_request request;
-    int descriptors[CSLUICE_KEEPER_DESCRIPTORS] = {-1, -1, -1};
+    int descriptors[CSLUICE_KEEPER_DESCRIPTORS];
+    for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) descriptors[index] = -1;
     ssize_t received = csluice_receive_with_descriptors(SOCKET, &request, sizeof request, descriptors);
     if (received < 0 && errno == EINTR) return 1;
     if (received <= 0) return 0;
@@ -224,7 +244,7 @@ static int serve(struct keeper *keeper) {
         break;
     case CSLUICE_KEEPER_FORGET:
         kept = find(keeper, request.command);
-        if (kept != NULL) kept->group = 0;
+        if (kept != NULL) drop(kept);
         break;
     }
     for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
@@ -255,6 +275,20 @@ static int wait_for(int listens, int milliseconds, const sigset_t *mask) {
     return count > 0 && FD_ISSET(SOCKET, &set);
 }
 
+/// Reads what commands write, for nobody, so that none of them waits for a reader.
+static void drain(struct keeper *keeper) {
+    static char bytes[65536];
+    for (int index = 0; index < keeper->used; index++) {
+        struct kept *kept = &keeper->kept[index];
+        for (int reader = 0; kept->group != 0 && reader < CSLUICE_KEEPER_READERS; reader++) {
+            if (kept->readers[reader] < 0) continue;
+            fcntl(kept->readers[reader], F_SETFL, O_NONBLOCK);
+            // No more than this at a time: one that writes without end must not keep it from the others.
+            for (int piece = 0; piece < 4 && read(kept->readers[reader], bytes, sizeof bytes) > 0; piece++) {}
+        }
+    }
+}
+
 /// Ends what is left.
 static void end(struct keeper *keeper, const sigset_t *mask) {
     socket_has_ended = 1;
@@ -267,6 +301,7 @@ static void end(struct keeper *keeper, const sigset_t *mask) {
         if (milliseconds() >= deadline) is_over = 1;
         // Again and again: a group may have got new members between two looks.
         if (is_over) signal_all(keeper, SIGKILL);
+        drain(keeper);
         wait_for(0, LOOK_MILLISECONDS, mask);
         look(keeper);
     }
@@ -294,6 +329,12 @@ static void settle_in(struct keeper *keeper, int socket) {
     if (socket != SOCKET) dup2(socket, SOCKET);
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
     close_from(SOCKET + 1);
+    // Room for the read ends of all commands.
+    getrlimit(RLIMIT_NOFILE, &keeper->limits);
+    struct rlimit limits = keeper->limits;
+    rlim_t wanted = (rlim_t)(keeper->capacity + 8) * CSLUICE_KEEPER_DESCRIPTORS;
+    if (limits.rlim_cur < wanted) limits.rlim_cur = wanted < limits.rlim_max ? wanted : limits.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limits);
     // Whoever reads what the process writes must not wait for this one.
     int nothing = open("/dev/null", O_RDWR);
     if (nothing >= 0) {

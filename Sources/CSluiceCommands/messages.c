@@ -57,7 +57,8 @@ static int send_all(int socket, const void *buffer, size_t count) {
 }
 
 int csluice_keeper_run(
-    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output, int errors) {
+    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output, int errors,
+    int output_reader, int errors_reader) {
     if (byte_count > CSLUICE_KEEPER_LONGEST_BODY) return E2BIG;
     struct csluice_keeper_request request = {.command = command, .what = CSLUICE_KEEPER_RUN, .value = byte_count};
     union control control;
@@ -68,9 +69,11 @@ int csluice_keeper_run(
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    int descriptors[CSLUICE_KEEPER_DESCRIPTORS] = {input, output, errors};
-    header->cmsg_len = CMSG_LEN(sizeof descriptors);
-    memcpy(CMSG_DATA(header), descriptors, sizeof descriptors);
+    int descriptors[CSLUICE_KEEPER_DESCRIPTORS] = {input, output, errors, output_reader, errors_reader};
+    size_t descriptor_bytes = sizeof descriptors - (errors_reader < 0 ? sizeof(int) : 0);
+    header->cmsg_len = CMSG_LEN(descriptor_bytes);
+    message.msg_controllen = CMSG_SPACE(descriptor_bytes);
+    memcpy(CMSG_DATA(header), descriptors, descriptor_bytes);
     ssize_t sent = 0;
     do sent = sendmsg(socket, &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);

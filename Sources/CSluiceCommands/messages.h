@@ -15,12 +15,15 @@ struct csluice_keeper_request {
     uint64_t command;
     /// One of csluice_keeper_what.
     uint32_t what;
-    /// The bytes that follow, with three descriptors; or the number of a signal.
+    /// The bytes that follow, with the descriptors; or the number of a signal.
     uint32_t value;
 };
 
 /// Standard input, output and error of a command.
-#define CSLUICE_KEEPER_DESCRIPTORS 3
+#define CSLUICE_KEEPER_STREAMS 3
+/// The other ends of its output and errors, as far as it has them.
+#define CSLUICE_KEEPER_READERS 2
+#define CSLUICE_KEEPER_DESCRIPTORS (CSLUICE_KEEPER_STREAMS + CSLUICE_KEEPER_READERS)
 
 /// Receives bytes, and the descriptors that come with the first of them, which no program started later inherits.
 ssize_t csluice_receive_with_descriptors(

@@ -24,19 +24,28 @@ struct HoldFacts: ParsableArguments {
     )
     var span: Span?
 
+    func validate() throws {
+        if span?.duration == .zero { throw ValidationError("--for is 0: nothing would be held") }
+    }
+
     /// Holds queues.
     ///
-    /// - Returns: The number of the hold, and the fields of the answer.
+    /// - Returns: The number of the hold, the holds that all of them had already, and the fields of the answer.
     func hold(
         _ pattern: QueuePattern,
         in file: FileOption
-    ) async throws -> (id: HoldID, members: [(name: String, value: String)]) {
+    ) async throws -> (id: HoldID, earlier: [Sluice.Hold], members: [(name: String, value: String)]) {
         let holder = by ?? Self.user
-        let id = try await file.withBroker {
-            try await $0.hold(pattern, by: holder, reason: reason, for: span?.duration)
+        let form = try pattern.form()
+        let (id, earlier) = try await file.withBroker { broker in
+            let earlier = try await broker.holds().filter { hold in
+                guard case .exact(let queue) = form else { return hold.pattern == pattern }
+                return try hold.pattern.form().matches(queue)
+            }
+            return (try await broker.hold(pattern, by: holder, reason: reason, for: span?.duration), earlier)
         }
         return (
-            id,
+            id, earlier,
             [
                 ("id", id.description), ("queue", JSONText.string(pattern.rawValue)),
                 ("holder", JSONText.string(holder)), ("reason", JSONText.string(reason)),

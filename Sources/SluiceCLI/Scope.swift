@@ -28,6 +28,9 @@ struct Scope: ParsableArguments {
 }
 
 extension RawRepresentable<Int64> {
+    /// Whether a word could be such a number.
+    static func isArgument(_ word: String) -> Bool { (try? argument(word)) != nil }
+
     /// Reads the number of an action or a hold from the command line.
     static func argument(_ word: String) throws -> Self {
         guard let number = Int64(word), number > 0, let id = Self(rawValue: number) else {

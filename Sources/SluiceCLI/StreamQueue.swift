@@ -21,6 +21,8 @@ final class StreamQueue: Sendable {
 
     fileprivate struct State {
         var waiting: [UInt8] = []
+        /// Whether the last byte ends a line.
+        var isAtLineStart = true
         var isWriting = false
         /// Lines that were dropped because there was no room.
         var lostCount = 0
@@ -45,7 +47,7 @@ final class StreamQueue: Sendable {
         start(state.withLock { $0.add(bytes) })
     }
 
-    /// Adds a line if there is room; otherwise counts it as lost.
+    /// Adds a line, which begins at a line's start, if there is room; otherwise counts it as lost.
     func addIfRoom(_ bytes: [UInt8]) {
         start(
             state.withLock { state in
@@ -53,6 +55,7 @@ final class StreamQueue: Sendable {
                     state.lostCount += 1
                     return false
                 }
+                state.startLine()
                 return state.add(bytes)
             }
         )
@@ -113,13 +116,21 @@ extension StreamQueue.State {
     /// - Returns: Whether to start the thread.
     fileprivate mutating func add(_ bytes: [UInt8]) -> Bool {
         waiting += bytes
+        if let last = bytes.last { isAtLineStart = last == UInt8(ascii: "\n") }
         defer { isWriting = true }
         return !isWriting
+    }
+
+    /// Ends a line that a command has begun.
+    fileprivate mutating func startLine() {
+        if !isAtLineStart { waiting.append(UInt8(ascii: "\n")) }
+        isAtLineStart = true
     }
 
     /// Returns the next bytes to write and the callbacks to make; no bytes end the thread's work.
     fileprivate mutating func take() -> ([UInt8]?, [@Sendable () -> Void], [@Sendable () -> Void]) {
         if lostCount > 0 {
+            startLine()
             waiting += Array("sluice: \(lostCount) lines were left out here, as nobody read them\n".utf8)
             lostCount = 0
         }

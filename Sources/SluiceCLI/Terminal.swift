@@ -18,6 +18,13 @@ enum Terminal {
     /// Whether standard output is a terminal.
     static var hasScreen: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// The columns of the terminal that standard output is; `nil` if it is none.
+    static var columns: Int? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Whether standard input is a terminal.
     static var hasKeyboard: Bool { isatty(STDIN_FILENO) == 1 }
 

@@ -121,7 +121,7 @@ import Testing
             ["move", "9223372036854775808", "--front"], ["remove", "0"], ["remove", ""],
             ["show", ""], ["show", "*"], ["show", "/*"], ["skip", "\u{FEFF}"], ["retry", "--queue", "*/*"],
             ["hold", "--queue", "q", "--for", "1e308d"], ["hold", "--queue", "q", "--for", "nan"],
-            ["hold", "--queue", "q", "--for", "-1s"], ["resume", "99999999999999999999"],
+            ["hold", "--queue", "q", "--for", "-1s"], ["resume", "--id", "99999999999999999999"],
             ["gate", "open", ""], ["dead", "show", "-9223372036854775808"], ["dead", "purge", "nan"],
             ["actions", "--limit", "9223372036854775807"], ["actions", "--limit", "-1"],
             ["run", "--exec", "true", "--for", "inf"], ["run", "--exec", "", "--until-empty"],

@@ -22,7 +22,8 @@ import Testing
         for status in [3, 65, 75] {
             let (text, result) = try await error(of: "\(script) \(status)")
             #expect(text == #"exited with \#(status): connecting\nconnection refused"#)
-            #expect(result.errors.contains("connecting\n\nconnection refused"), "\(result)")
+            // A remark has a line of its own.
+            #expect(result.errors.contains("connecting\n\nconnection refused\nsluice: "), "\(result)")
         }
         let killed = try await error(of: "echo slow >&2; kill -KILL $$")
         #expect(killed.text == "ended by signal 9: slow")
@@ -76,6 +77,7 @@ import Testing
     @Test("A line that has lost its beginning is left out while there are others")
     func cut() {
         var tail = ErrorTail()
+        Array("earlier\nlines\n".utf8).withUnsafeBytes { tail.take($0) }
         let lines = "password" + String(repeating: "\n", count: 3_990) + "last\n"
         Array(lines.utf8).withUnsafeBytes { tail.take($0) }
         #expect(tail.text(after: "head") == "head: last")

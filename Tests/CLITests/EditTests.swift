@@ -61,6 +61,38 @@ import Testing
         #expect(try await place.sluice("show", "q", "--id", "1").status == .exited(64))
     }
 
+    @Test("show --id has all that an action was enqueued with, and show of a number points to it")
+    func shownWhole() async throws {
+        let place = try Workplace()
+        let words = ["enqueue", "--file", place.path, "--queue", "q", "--kind", "k", "--payload", "1"]
+        let more = [
+            "--tag", "t", "--gate", "wifi", "--key", "once", "--group", "g1", "--member", "g2",
+            "--expires-at", "2040-01-01", "--payload-version", "3", "--sort-key", "7", "--sort-type",
+            "integer",
+        ]
+        let result = try await Tool.run(words + more)
+        try #require(result.status == .exited(0), "\(result)")
+        let json = try #require(try await place.sluice("show", "--id", "1", "--json").objects().first)
+        for (field, value) in [
+            ("tag", "t"), ("gate", "wifi"), ("key", "once"), ("sort_type", "integer"),
+            ("expires_at", "2040-01-01T00:00:00.000000Z"),
+        ] {
+            #expect(json[field] as? String == value, "\(field)")
+        }
+        #expect(json["version"] as? Int == 3 && json["sort_key"] as? Int == 7)
+        #expect(json["starts_groups"] as? [String] == ["g1"] && json["member_of"] as? [String] == ["g2"])
+        let text = try await place.sluice("show", "--id", "1").output
+        for fact in [
+            #/sort key +7\n/#, #/key +once\n/#, #/gate +wifi\n/#, #/starts groups +g1\n/#,
+            #/member of +g2\n/#,
+            #/expires at +2040-01-01/#, #/version +3\n/#,
+        ] {
+            #expect(text.contains(fact), "\(text)")
+        }
+        let number = try await place.sluice("show", "1")
+        #expect(number.errors == "sluice: the queue '1' has no actions; for the action 1 use --id\n")
+    }
+
     @Test("edit --payload replaces a payload; what is no JSON is refused, and nothing is changed")
     func payload() async throws {
         let place = try Workplace()

@@ -61,6 +61,31 @@ import Testing
         #expect(next.lines == ["second"])
     }
 
+    @Test("G3: a killed run's command can write to the end: SIGTERM and --kill-after end it, not SIGPIPE")
+    func writing() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let done = try place.makePipe("done")
+        // More than the pipes take unread; and dash itself writes of its child's end before it traps.
+        let log = place.path(of: "log")
+        let script = try place.write(
+            "handler.sh",
+            """
+            trap 'for i in 1 2; do head -c 200000 /dev/zero >&$i; done; echo ended > "\(log)"' TERM
+            echo started
+            sh -c 'kill -STOP $$'
+            echo > '\(done)'
+            """
+        )
+        let run = ["run", "--file", place.path, "--exec", "exec sh '\(script)'", "--kill-after", "60"]
+        let status = try await follow(run) { line, send in
+            if line == "started" { try send(.kill) }
+        }
+        #expect(status == .signaled(9))
+        _ = try await Tool.launch("timeout", ["60", "sh", "-c", "read line < '\(done)'"])
+        #expect(try String(contentsOfFile: log, encoding: .utf8) == "ended\n")
+    }
+
     @Test("G3: so is a handler process, and what it had in work is given to the next one only then")
     func killedPipe() async throws {
         let place = try Workplace()

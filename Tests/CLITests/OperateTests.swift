@@ -128,10 +128,11 @@ import Testing
         #expect(hold["until"] is String)
         let wrong = try await place.sluice("resume", "--queue", "mail/1")
         #expect(wrong.status == .exited(1))
-        #expect(wrong.output == "0 holds have ended\n")
+        #expect(wrong.output == "no hold has ended\n")
+        #expect(wrong.errors == "sluice: there is no hold of 'mail/1', but hold 1 of mail/* by ops\n")
         let resumed = try await place.sluice("resume", "--queue", "mail/*")
         #expect(resumed.status == .exited(0))
-        #expect(resumed.output == "1 hold has ended\n")
+        #expect(resumed.output == "hold 1 of mail/* by ops has ended\n")
         #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
     }
 
@@ -151,13 +152,20 @@ import Testing
         #expect(run.status == .exited(1) && run.errors.contains("1 held"), "\(run)")
         #expect(run.errors.contains("the first is due in 1 h 59 min"), "\(run)")
         let part = try await place.sluice("resume", "mail/1", "chat")
-        #expect(part.status == .exited(1) && part.output == "1 hold has ended\n", "\(part)")
+        #expect(part.status == .exited(1) && part.output == "hold 2 of chat by ops has ended\n", "\(part)")
+        #expect(part.errors.contains("no hold of 'mail/1', but hold 1 of mail/*"), "\(part)")
         #expect(try await place.sluice("resume", "mail/*").status == .exited(0))
         #expect(try await place.sluice("run", "--exec", "true", "--until-empty").status == .exited(0))
-        // A number is that of a hold; the queue of that name needs its option.
-        _ = try await place.sluice("pause", "7")
-        #expect(try await place.sluice("resume", "7").status == .exited(1))
-        #expect(try await place.sluice("resume", "--queue", "7").status == .exited(0))
+        // A number is the name of a queue, and ends no hold of another one.
+        _ = try await place.sluice("pause", "chat", "--by", "ops")
+        let id = try #require(try await place.sluice("holds", "--json").objects().last?["id"] as? Int)
+        let none = try await place.sluice("resume", "\(id)")
+        #expect(none.status == .exited(1) && none.errors.contains("; --id \(id) is the hold"), "\(none)")
+        _ = try await place.sluice("pause", "\(id)", "--by", "me")
+        let again = try await place.sluice("pause", "\(id)")
+        #expect(again.output.hasSuffix(", and was before by hold \(id + 1) by me\n"), "\(again)")
+        #expect(try await place.sluice("resume", "\(id)").lines.count == 2)
+        #expect(try await place.sluice("holds", "--json").objects().map { $0["id"] as? Int } == [id])
     }
 
     @Test("resume ends holds by their numbers, by their holder, or all")
@@ -167,12 +175,14 @@ import Testing
         for holder in ["a", "b", "c", "c"] {
             _ = try await place.sluice("hold", "--queue", "q", "--by", holder)
         }
-        #expect(try await place.sluice("resume", "1", "99").status == .exited(1))
+        let some = try await place.sluice("resume", "--id", "1", "--id", "99")
+        #expect(some.status == .exited(1) && some.output == "hold 1 of q by a has ended\n", "\(some)")
+        #expect(some.errors.contains("there is no hold 99;"))
         #expect(
             try await place.sluice("resume", "--queue", "q", "--by", "c", "--json").objects().first?["holds"]
                 as? Int == 2
         )
-        #expect(try await place.sluice("resume", "--all").output == "1 hold has ended\n")
+        #expect(try await place.sluice("resume", "--all").output == "hold 2 of q by b has ended\n")
         #expect(try await place.queues().first?["state"] as? String == "stopped")
     }
 
@@ -256,7 +266,9 @@ import Testing
             ["dead", "purge", "1", "--keep", "2"], ["dead", "purge", "--all", "--keep", "-1"],
             ["dead", "purge", "--all", "--cause", "love"], ["dead", "list", "--cause", "love"],
             ["dead", "requeue", "--all", "--at-end"],
-            ["pause"], ["pause", "a*"], ["pause", "q", "--for", "soon"], ["pause", ""], ["resume", "a*"],
+            ["pause"], ["pause", "a*"], ["pause", "q", "--for", "soon"], ["pause", ""],
+            ["pause", "q", "--for", "0s"], ["hold", "--all", "--for", "0"], ["resume", "--id", "x"],
+            ["gate", "close", "g", "--for", "0"], ["resume", "a*"],
             ["resume", "q", "--all"], ["resume", "q", "--queue", "q"], ["gate", "open"], ["show"], ["import"],
             ["queues", "--color", "blue"],
         ] {

@@ -40,6 +40,8 @@ import Testing
             (.locked(since: Self.date(-61), by: [1]), "waiting for the write lock of process 1 for 1 min"),
             (.refused(error: "full", since: Self.date(-2)), "refused for 2 s: full"),
             (.gate("network"), "waiting for gate network"),
+            (.gate("network", until: Self.date(90)), "waiting for gate network, 1 min more"),
+            (.permit(.rate("x", until: Self.date(3))), "waiting for the rate limit x, 3 s more"),
         ] as [(Because, String)] {
             #expect(because.text(at: Self.now) == text)
         }
@@ -52,6 +54,55 @@ import Testing
         )
         drawing.now = Self.now
         #expect(drawing.lines(model)[4].contains("retry in 5 min; exited with 3"))
+    }
+
+    @Test("A line has the end of an error only: how the command ended, and its last line")
+    func ends() {
+        for (error, text) in [
+            ("", "failed"), ("no such room", "no such room"), ("exited with 65: one", "exited with 65: one"),
+            (#"exited with 65: one\ntwo\nno room"#, "exited with 65: …no room"), ("one\ntwo: 2\n", "…two: 2"),
+        ] {
+            let parked = Because.parked(
+                by: ActionID(rawValue: 7),
+                cause: .failed,
+                error: error,
+                since: Self.now
+            )
+            #expect(parked.brief(at: nil) == "parked by 7: \(text)")
+            #expect(queue("q", [parked], error: error).briefReason(at: Self.now) == "parked by 7: \(text)")
+        }
+        let retry = queue("q", [.retry(until: Self.date(5))], error: "exited with 3: a\\nb")
+        #expect(retry.briefReason(at: Self.now) == "retry in 5 s; exited with 3: …b")
+    }
+
+    @Test("--because is a kind of reason and a text at once: refused is also in connection refused")
+    func kinds() {
+        let retry = queue("q", [.retry(until: Self.now)], error: "exited with 3: Connection refused")
+        for (words, isExpected) in [
+            ("refused", true), ("retry", true), ("CONNECTION", true), ("locked", false), ("no-route", false),
+        ] {
+            #expect(retry.isBecause(of: words) == isExpected, "\(words)")
+        }
+        let full = queue("q", [.refused(error: "disk full", since: Self.now)])
+        #expect(full.isBecause(of: "refused") && queue("q", [.noRoute]).isBecause(of: "no-route"))
+    }
+
+    @Test("A table is cut to the terminal's width: names in the middle, reasons at their end; else to 200")
+    func tables() {
+        let parked = Because.parked(
+            by: ActionID(rawValue: 7),
+            cause: .failed,
+            error: String(repeating: "x", count: 2_000),
+            since: Self.now
+        )
+        let table = QueueStatus.table([queue("conversation/2026/11/42", [parked])])
+        let narrow = table.lines(width: 90)
+        #expect(narrow.map { DisplayWidth.of($0) }.max() == 90, "\(narrow)")
+        #expect(narrow[1].hasPrefix("conversation/…/42  "))
+        #expect(narrow[1].contains("  parked by 7: xxx") && narrow[1].hasSuffix("x…"))
+        let wide = table.lines(width: nil)
+        #expect(wide[1].hasPrefix("conversation/2026/11/42  "))
+        #expect(wide[1].split(separator: "  ").last?.count == 200)
     }
 
     @Test("Details have the queue, its reasons and the attempts, the latest first, and wrap")

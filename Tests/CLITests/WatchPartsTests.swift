@@ -117,7 +117,7 @@ import Testing
         #expect(lines.count == 12)
         #expect(lines[1].hasPrefix("10004 queues  10004 actions"))
         #expect(lines[4].hasPrefix("▶ p2 "))
-        #expect(lines[4].contains("parked by action 7"))
+        #expect(lines[4].contains("parked by 7: no such room"))
     }
 
     @Test(
@@ -172,10 +172,16 @@ import Testing
         model.show(picture([queue("a", Self.parking), queue("b", Self.run)]))
         let asked = model.press(.character("s"), pageSize: 10)
         #expect(asked == nil)
-        #expect(model.message.hasPrefix("skip 1, the head of a?"))
+        let drawing = WatchDrawing(
+            title: "f",
+            size: ScreenSize(columns: 40, rows: 9),
+            paint: Paint(isOn: false)
+        )
+        #expect(drawing.lines(model).last?.hasPrefix("y: skip 1 of a?") == true)
+        #expect(drawing.name(of: "conversation/2026/11/42") == "conver…/11/42")
         // Another picture comes before the answer.
         model.show(picture([queue("b", Self.parking)]))
-        #expect(model.message.hasPrefix("skip 1, the head of a?"))
+        #expect(drawing.lines(model).last?.hasPrefix("y: skip 1 of a?") == true)
         let yes = model.press(.character("y"), pageSize: 10)
         #expect(yes == .skip("a", ActionID(rawValue: 1)))
         #expect(model.mode == .lanes && model.message.isEmpty)

@@ -1,5 +1,6 @@
 #if CommandLineTool
 import Foundation
+import SluiceSQLite
 import Subprocess
 import Testing
 
@@ -83,16 +84,16 @@ import Testing
         try await watch(place) { session in
             try await session.wait(for: "▶ b ")
             try await session.press("r")
-            try await session.wait(for: "b is tried again")
+            try await session.wait(for: "tried again: b")
             #expect(try await place.queues().map { $0["state"] as? String } == ["stopped", "stopped"])
             try await session.wait { !$0.contains("parked after") }
             try await session.press("End", "p")
-            try await session.wait(for: "is held")
+            try await session.wait(for: "held: a")
             try await session.wait(for: "held by")
             let held = try await place.queues().filter { $0["state"] as? String == "held" }
             #expect(held.count == 1)
             try await session.press("p")
-            try await session.wait(for: "is resumed")
+            try await session.wait(for: "resumed: a")
             #expect(try await place.sluice("holds", "--json").output == "")
             try await session.press("/", "b")
             try await session.wait { $0.contains("filter: b") && !$0.contains(" a  ") }
@@ -118,23 +119,23 @@ import Testing
         try await watch(place) { session in
             try await session.wait(for: "▶ b ")
             try await session.press("s")
-            try await session.wait(for: "skip 1, the head of b?")
+            try await session.wait(for: "y: skip 1 of b?")
             try await session.press("n")
-            try await session.wait { $0.contains("pause/resume") && !$0.contains("the head of b?") }
+            try await session.wait { $0.contains("pause/resume") && !$0.contains("y: skip") }
             #expect(try await dead() == [])
             try await session.press("s")
-            try await session.wait(for: "skip 1, the head of b?")
+            try await session.wait(for: "y: skip 1 of b?")
             try await session.press("y")
             try await session.wait(for: "1 is skipped; `sluice dead requeue 1` puts it back")
             try await session.wait { $0.contains("1 queues  1 actions") && $0.contains("broker stopped") }
             #expect(try await dead() == [1])
             // Somebody else was faster.
             try await session.press("s")
-            try await session.wait(for: "skip 2, the head of b?")
+            try await session.wait(for: "y: skip 2 of b?")
             _ = try await place.sluice("remove", "2")
             try await place.enqueue("b")
             try await session.press("y")
-            try await session.wait(for: "2 is no longer the head of b: nothing is skipped")
+            try await session.wait(for: "nothing is skipped: 2 is no longer the head of b")
             #expect(try await dead() == [1])
             try await session.press("q")
             try await expectRestored(session, status: 0)
@@ -150,9 +151,7 @@ import Testing
         try await watch(place, rows: 24) { session in
             try await session.wait(for: "▶ mail/1 ")
             try await session.press("p")
-            try await session.wait(
-                for: "mail/1 is held, and still parked by 1: r tries it again, s skips it"
-            )
+            try await session.wait(for: "held: mail/1, still parked by 1: r tries it again, s skips it")
             try await session.press("Enter")
             let screen = try await session.wait { $0.contains("attempt 1") && $0.contains("and because") }
             for fact in [
@@ -166,10 +165,28 @@ import Testing
             try await session.press("Escape")
             try await session.wait(for: "BECAUSE")
             try await session.press("p")
-            try await session.wait(for: "mail/1 is resumed, and still parked by 1")
+            try await session.wait(for: "resumed: mail/1, still parked by 1")
             #expect(try await place.sluice("holds", "--json").output == "")
             try await session.press("r")
-            try await session.wait(for: "mail/1 is tried again: broker stopped")
+            try await session.wait(for: "tried again: mail/1, broker stopped")
+            try await session.press("q")
+            try await expectRestored(session, status: 0)
+        }
+    }
+
+    @Test("A key that the file's write lock keeps from its work says so, and who has the lock")
+    func locked() async throws {
+        let place = try Workplace()
+        try await place.enqueue("conversation/2026/11/42")
+        try await watch(place, columns: 60) { session in
+            try await session.wait(for: "broker stopped")
+            let connection = try Connection(path: place.path, mode: .write)
+            try connection.beginImmediate()
+            try await session.press("p")
+            try await session.wait(
+                for: "not held: conversation/…/42; process \(getpid()) "
+            )
+            connection.rollback()
             try await session.press("q")
             try await expectRestored(session, status: 0)
         }

@@ -47,9 +47,13 @@ int csluice_keeper_start(
 ///
 /// @param variables CSLUICE_KEEPER_VARIABLES texts `NAME=VALUE`, each with its NUL.
 /// @param errors Its standard error.
+/// @param output_reader The other end of `output`; the keeper has it too until the command is gone or forgotten,
+///     and reads what is written when this process is gone.
+/// @param errors_reader The same for `errors`; -1 if there is none.
 /// @return 0 or an error number.
 int csluice_keeper_run(
-    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output, int errors);
+    int socket, uint64_t command, const char *variables, uint32_t byte_count, int input, int output, int errors,
+    int output_reader, int errors_reader);
 
 /// Sends a signal to the process group of a command, unless it is gone.
 int csluice_keeper_signal(int socket, uint64_t command, int signal);

@@ -68,6 +68,12 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
         public let sortKey: SortKey
         /// The action's tag, if any.
         public let tag: String?
+        /// The gate that it was enqueued with, if any.
+        public let gate: GateName?
+        /// The time after which it does not start, if any; `nil` for a dead letter.
+        public let expiresAt: Date?
+        /// The version of its kind in which the payload was written.
+        public var version: Int { stored.version }
         /// When it was enqueued.
         public let enqueuedAt: Date
         /// Attempts that count, including the running one.

@@ -42,6 +42,18 @@ extension Store {
         }
     }
 
+    /// Returns the deduplication key of an action, also after its end, and its groups.
+    package func keyAndGroups(
+        of action: ActionID
+    ) async throws(SluiceError) -> (key: String?, groups: ActionGroups) {
+        try await read { connection in
+            let key = try connection.cached("SELECT key FROM sluice_key_rows WHERE action_id = ?1")
+                .bind(1, action.rawValue).first { $0.text(0) }
+            let groups = try ActionGroups(of: action, connection)
+            return (key: key, groups: groups)
+        }
+    }
+
     /// Stores actions from another file, all or none, in order; returns `nil` for one whose key is taken.
     func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         try await writeUnlessCancelled(sync: .owed) { try actions.map($0.transfers.take) }

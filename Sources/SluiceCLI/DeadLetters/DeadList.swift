@@ -39,7 +39,8 @@ struct DeadList: AsyncParsableCommand, Look {
         let letters = selection.cut(found, named: "dead letters")
         guard !output.json else { return Terminal.answer(letters.map { JSONText.object($0.members) }) }
         var table = Table([
-            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "KIND"),
+            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
+            .init(heading: "KIND"),
             .init(heading: "ATTEMPTS", isNumber: true), .init(heading: "DIED AT"), .init(heading: "CAUSE"),
             .init(heading: "ERROR"),
         ])

@@ -104,8 +104,8 @@ struct CommandHandler: Sendable {
             let command = try await keeper.start(
                 Self.values(attempt),
                 input: input,
-                output: output.writing,
-                errors: errors.writing
+                output: output,
+                errors: errors
             )
             return (command, output, errors)
         } catch {

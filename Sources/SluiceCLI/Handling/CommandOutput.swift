@@ -8,7 +8,8 @@ final class CommandOutput: Sendable {
 
     /// The end that the command writes to; the caller closes it after the start.
     let writing: FileDescriptor
-    private let reading: FileDescriptor
+    /// The end that is read; a ``CommandKeeper`` has it too.
+    let reading: FileDescriptor
     private let watch: DescriptorWatch
     private let ended = Arrival<Void>()
     private let number = Mutex<Int?>(nil)

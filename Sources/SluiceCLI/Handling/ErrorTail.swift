@@ -12,7 +12,11 @@ struct ErrorTail {
 
     /// Adds bytes and drops the oldest.
     mutating func take(_ piece: UnsafeRawBufferPointer) {
-        isCut = isCut || piece.count > Self.byteCount
+        if piece.count > Self.byteCount {
+            // Its beginning is lost, and so they end nowhere.
+            bytes.removeAll()
+            isCut = true
+        }
         bytes.append(contentsOf: piece.suffix(Self.byteCount))
         // Twice as many are kept, so that not every short line moves all of them.
         guard bytes.count > 2 * Self.byteCount else { return }

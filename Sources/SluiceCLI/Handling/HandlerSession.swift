@@ -108,8 +108,8 @@ final class HandlerSession: Sendable {
             let command = try await keeper.start(
                 [],
                 input: input.reading,
-                output: output.writing,
-                errors: .standardError
+                output: output,
+                errors: nil
             )
             return (command, input, output)
         } catch {

@@ -73,7 +73,7 @@ enum TransferLine {
     }
 
     /// Returns the key as JSON; `nil` in order of arrival.
-    private static func key(_ key: SortKey) -> String? {
+    static func key(_ key: SortKey) -> String? {
         switch key.value {
         case .arrival: nil
         case .integer(let value): String(value)

@@ -77,12 +77,12 @@ final class CommandKeeper: Sendable {
     ///   - values: The values of ``variables``.
     ///   - input: Its standard input.
     ///   - output: Its standard output.
-    ///   - errors: Its standard error.
+    ///   - errors: Its standard error; `nil` is that of this process.
     func start(
         _ values: [String],
         input: FileDescriptor,
-        output: FileDescriptor,
-        errors: FileDescriptor
+        output: CommandOutput,
+        errors: CommandOutput?
     ) async throws(StartFailure) -> KeptCommand {
         let command = state.withLock { state in
             state.last += 1
@@ -100,8 +100,10 @@ final class CommandKeeper: Sendable {
                     $0.baseAddress?.assumingMemoryBound(to: CChar.self),
                     UInt32($0.count),
                     input.rawValue,
-                    output.rawValue,
-                    errors.rawValue
+                    output.writing.rawValue,
+                    (errors?.writing ?? .standardError).rawValue,
+                    output.reading.rawValue,
+                    errors?.reading.rawValue ?? -1
                 )
             }
         }

@@ -8,7 +8,8 @@ extension ActionSummary {
 
     static func table(_ actions: some Sequence<ActionSummary>) -> Table {
         var table = Table([
-            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "KIND"),
+            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
+            .init(heading: "KIND"),
             .init(heading: "SORT KEY"), .init(heading: "ATTEMPTS", isNumber: true), .init(heading: "STATE"),
             .init(heading: "PAYLOAD"),
         ])

@@ -40,24 +40,17 @@ extension QueueStatus {
         }
     }
 
-    /// Returns whether one of its reasons is of a kind, or else contains a text, as its last error may.
+    /// Returns whether one of its reasons is of a kind or contains a text, as its last error may.
     func isBecause(of words: String) -> Bool {
         let words = words.lowercased()
         let kind = String(words.map { $0 == "-" ? " " : $0 })
-        if Because.kinds.contains(kind) { return because.contains { $0.kind == kind } }
-        return because.contains { $0.description.lowercased().contains(words) }
+        return because.contains { $0.kind == kind || $0.description.lowercased().contains(words) }
             || lastError?.lowercased().contains(words) == true
     }
 }
 
 extension Because {
     fileprivate static let refusedKind = "refused"
-
-    /// The kinds that ``kind`` can be.
-    static let kinds =
-        QueueStatus.State.allCases.filter { $0 != .empty }.map(\.rawValue) + [
-            "permit", "locked", refusedKind, "blocked", "owned",
-        ]
 
     /// The state of a queue that has this reason, or a word of its own.
     fileprivate var kind: String {

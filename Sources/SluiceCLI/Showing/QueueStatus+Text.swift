@@ -3,19 +3,24 @@ internal import Sluice
 
 /// Display of a queue.
 extension QueueStatus {
+    /// The longest reason in a table.
+    private static let reasonWidth = 200
+
     static func table(_ queues: some Sequence<QueueStatus>) -> Table {
         var table = Table([
-            .init(heading: "QUEUE"), .init(heading: "DEPTH", isNumber: true), .init(heading: "STATE"),
+            .init(heading: "QUEUE", cut: .middle), .init(heading: "DEPTH", isNumber: true),
+            .init(heading: "STATE"),
             .init(heading: "HEAD", isNumber: true), .init(heading: "KIND"),
             .init(heading: "ATTEMPT", isNumber: true), .init(heading: "OLDEST", isNumber: true),
-            .init(heading: "BECAUSE"),
+            .init(heading: "BECAUSE", cut: .end),
         ])
         for queue in queues {
+            let reason = DisplayWidth.cut(Visible.text(queue.briefReason()), reasonWidth)
             table.add(
                 [
                     queue.queue.rawValue, String(queue.depth), queue.state.rawValue,
                     queue.head?.description ?? "", queue.headKind ?? "", String(queue.attempt),
-                    Times.span(queue.oldestAge), queue.reason,
+                    Times.span(queue.oldestAge), reason,
                 ],
                 styles: [2: Paint.style(of: queue.state)].compactMapValues { $0 }
             )

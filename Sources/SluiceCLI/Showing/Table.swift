@@ -5,6 +5,15 @@ struct Table {
     struct Column {
         let heading: String
         var isNumber = false
+        var cut: Cut?
+    }
+
+    /// What a narrow terminal leaves out of a value.
+    enum Cut {
+        /// A long name keeps its end.
+        case middle
+        /// The last column takes the room that the others leave.
+        case end
     }
 
     let columns: [Column]
@@ -22,10 +31,18 @@ struct Table {
     }
 
     /// Returns the lines, the headings first.
-    func lines(_ paint: Paint = Paint(isOn: false)) -> [String] {
+    ///
+    /// - Parameter width: The columns of the terminal; `nil` cuts nothing.
+    func lines(_ paint: Paint = Paint(isOn: false), width: Int? = Terminal.columns) -> [String] {
         let headings = columns.indices.map { ($0, Paint.Style.bold) }
-        let all = [(columns.map(\.heading), Dictionary(uniqueKeysWithValues: headings))] + rows
+        var all: [(cells: [String], styles: [Int: Paint.Style])] =
+            [(columns.map(\.heading), Dictionary(uniqueKeysWithValues: headings))] + rows
+        if let width { all = all.map { (fit($0.0, .middle, max(width / 4, 8)), $0.1) } }
         let widths = columns.indices.map { column in all.map { DisplayWidth.of($0.0[column]) }.max() ?? 0 }
+        if let width {
+            let others = widths.dropLast().reduce(0) { $0 + $1 + 2 }
+            all = all.map { (fit($0.0, .end, max(width - others, 20)), $0.1) }
+        }
         return all.map { row, styles in
             let last = columns.indices.last { !row[$0].isEmpty } ?? 0
             let cells = columns.indices.prefix(through: last).map { column in
@@ -35,6 +52,13 @@ struct Table {
                 return column == last ? cell : cell + padding
             }
             return cells.joined(separator: "  ")
+        }
+    }
+
+    private func fit(_ row: [String], _ cut: Cut, _ width: Int) -> [String] {
+        zip(columns, row).map { column, cell in
+            guard column.cut == cut else { return cell }
+            return cut == .middle ? DisplayWidth.cutMiddle(cell, width) : DisplayWidth.cut(cell, width)
         }
     }
 }

@@ -40,7 +40,8 @@ struct Enqueue: AsyncParsableCommand {
 
             Examples:
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
-              sluice enqueue --file q.sqlite --queue sync --kind sync --payload 1 --key sync
+              sluice enqueue --file q.sqlite --queue sync --kind sync --payload 1 \\
+                  --key sync
               sluice enqueue --file q.sqlite --kind message --from chat.jsonl \\
                   --queue-field conversation --sort-field sentAt
 

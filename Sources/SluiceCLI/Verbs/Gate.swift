@@ -125,6 +125,10 @@ struct Gate: AsyncParsableCommand {
 
         @OptionGroup var output: OutputOption
 
+        func validate() throws {
+            if span?.duration == .zero { throw ValidationError("--for is 0: nothing would be closed") }
+        }
+
         func run() async throws {
             try await file.withBroker {
                 try await $0.closeGate(GateName(name), isKept: true, for: span?.duration)

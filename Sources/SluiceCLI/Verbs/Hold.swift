@@ -25,7 +25,7 @@ struct Hold: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (id, members) = try await facts.hold(try scope.required(), in: file)
+        let (id, _, members) = try await facts.hold(try scope.required(), in: file)
         output.answer(id.description, members)
     }
 }

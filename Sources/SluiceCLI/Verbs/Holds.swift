@@ -7,6 +7,7 @@ struct Holds: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "List the holds: who holds which queues, since when and why.",
         discussion: """
+            `sluice resume` ends a hold, by its queue or prefix as it stands here, or by --id and its number. \
             With --json: id, queue, holder, reason, since, until.
 
             Example:
@@ -23,7 +24,8 @@ struct Holds: AsyncParsableCommand, Look {
         let holds = try await file.withReader { try await $0.holds() }
         guard !output.json else { return Terminal.answer(holds.map(Self.json)) }
         var table = Table([
-            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE"), .init(heading: "HOLDER"),
+            .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
+            .init(heading: "HOLDER"),
             .init(heading: "SINCE"), .init(heading: "UNTIL"), .init(heading: "REASON"),
         ])
         for hold in holds {

@@ -32,8 +32,12 @@ struct Pause: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (id, members) = try await facts.hold(QueuePattern(pattern), in: file)
-        output.answer("\(pattern) is paused by hold \(id)", members)
+        let (id, earlier, members) = try await facts.hold(QueuePattern(pattern), in: file)
+        let others = earlier.map { "hold \($0.id) by \($0.holder)" }.joined(separator: ", ")
+        output.answer(
+            "\(pattern) is paused by hold \(id)" + (others.isEmpty ? "" : ", and was before by \(others)"),
+            members
+        )
     }
 }
 #endif

@@ -42,8 +42,8 @@ struct Queues: AsyncParsableCommand, Look {
 
     @Option(
         help: ArgumentHelp(
-            "Only queues with this kind of reason (a state, permit, locked, refused, blocked or owned), or "
-                + "with this text in a reason or in the last error.",
+            "Only queues with this kind of reason (a state, permit, locked, refused, blocked or owned), and "
+                + "those with this text in a reason or in the last error.",
             valueName: "kind or text"
         )
     )

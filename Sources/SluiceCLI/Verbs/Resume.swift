@@ -8,14 +8,13 @@ struct Resume: AsyncParsableCommand {
         abstract: "End holds and pauses, by the queues that they name or by their numbers.",
         discussion: """
             A queue or prefix is given exactly as it was held: a queue that is held through a prefix \
-            continues when the hold of the prefix ends. An argument that is a number is that of a hold; for \
-            a queue with such a name use --queue. `sluice holds` lists the holds. With --json: holds, how \
-            many have ended.
+            continues when the hold of the prefix ends. --id is the number of a hold: `sluice holds` lists \
+            them. The answer names the holds that have ended. With --json: holds, how many, and ids.
 
             Example:
               sluice resume --file q.sqlite mail/ada 'chat/*'
               sluice resume --file q.sqlite --queue 'mail/*' --by ops
-              sluice resume --file q.sqlite 3
+              sluice resume --file q.sqlite --id 3
 
             \(ExitStatus.help)
             """
@@ -24,19 +23,22 @@ struct Resume: AsyncParsableCommand {
     @OptionGroup var file: FileOption
 
     @Argument(
-        help: ArgumentHelp(
-            "Queues or prefixes that were held, or numbers of holds.",
-            valueName: "pattern or id"
-        ),
+        help: ArgumentHelp("Queues or prefixes that were held.", valueName: "pattern"),
         completion: .queueNames
     )
-    var targets: [String] = []
+    var patterns: [String] = []
 
     @Option(
         help: ArgumentHelp("The queue or prefix that was held.", valueName: "pattern"),
         completion: .queueNames
     )
     var queue: String?
+
+    @Option(
+        help: ArgumentHelp("The number of a hold; can be repeated.", valueName: "number"),
+        transform: HoldID.argument
+    )
+    var id: [HoldID] = []
 
     @Flag(help: "All holds, of all queues.")
     var all = false
@@ -47,57 +49,60 @@ struct Resume: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func validate() throws {
-        guard [!targets.isEmpty, queue != nil, all].count(where: { $0 }) == 1 else {
-            throw ValidationError("give queues or numbers of holds, or one of --queue and --all")
+        guard [!patterns.isEmpty, queue != nil, !id.isEmpty, all].count(where: { $0 }) == 1 else {
+            throw ValidationError("give queues, or one of --queue, --id and --all")
         }
         if by != nil && queue == nil { throw ValidationError("--by needs --queue") }
     }
 
     func run() async throws {
-        let targets = try self.targets.map { try Target($0) }
-        let (count, isComplete) = try await file.withBroker { broker in
-            var counts: [Int] = []
-            if let queue {
-                counts.append(try await broker.endHolds(matching: QueuePattern(queue), by: by))
-            } else if all {
-                for hold in try await broker.holds() where try await broker.endHold(hold.id) {
-                    counts.append(1)
+        let patterns = queue.map { [$0] } ?? self.patterns
+        for pattern in patterns { _ = try QueuePattern(pattern).form() }
+        let (ended, missing) = try await file.withBroker { broker in
+            let holds = try await broker.holds()
+            var missing: [String] = []
+            var chosen = all ? holds : []
+            for number in id {
+                guard let hold = holds.first(where: { $0.id == number }) else {
+                    missing.append("there is no hold \(number); `sluice holds` lists them")
+                    continue
                 }
-            } else {
-                for target in targets { counts.append(try await target.end(broker)) }
+                chosen.append(hold)
             }
-            return (counts.reduce(0, +), !counts.contains(0))
+            for pattern in patterns {
+                let found = holds.filter {
+                    $0.pattern == QueuePattern(pattern) && (by == nil || $0.holder == by)
+                }
+                if found.isEmpty { missing.append(try lack(of: pattern, holds)) }
+                chosen += found
+            }
+            var ended: [Sluice.Hold] = []
+            for hold in chosen where try await broker.endHold(hold.id) { ended.append(hold) }
+            return (ended, missing)
         }
-        output.answer(
-            count == 1 ? "1 hold has ended" : "\(count) holds have ended",
-            [("holds", String(count))]
-        )
-        if !isComplete { throw Failure(.leftover) }
+        for sentence in missing { Terminal.remark(sentence) }
+        if output.json {
+            let ids = JSONText.array(ended.map(\.id.description))
+            Terminal.answer(JSONText.object([("holds", String(ended.count)), ("ids", ids)]))
+        } else {
+            let lines = ended.map {
+                Visible.text("hold \($0.id) of \($0.pattern) by \($0.holder) has ended")
+            }
+            Terminal.answer(lines.isEmpty ? ["no hold has ended"] : lines)
+        }
+        if !missing.isEmpty { throw Failure(.leftover) }
     }
 
-    /// What an argument names.
-    private enum Target {
-        case hold(HoldID)
-        case queues(QueuePattern)
-
-        init(_ word: String) throws {
-            if !word.isEmpty, word.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-                self = .hold(try HoldID.argument(word))
-            } else {
-                _ = try QueuePattern(word).form()
-                self = .queues(QueuePattern(word))
-            }
+    /// Says that a pattern has no hold, and what there is instead.
+    private func lack(of pattern: String, _ holds: [Sluice.Hold]) throws -> String {
+        let holder = by.map { " by \($0)" } ?? ""
+        let sentence = "there is no hold of '\(pattern)'\(holder)"
+        if case .exact(let name) = try QueuePattern(pattern).form(),
+            let wider = try holds.first(where: { try $0.pattern.form().matches(name) })
+        {
+            return "\(sentence), but hold \(wider.id) of \(wider.pattern) by \(wider.holder)"
         }
-
-        /// Ends its holds.
-        ///
-        /// - Returns: How many there were.
-        func end(_ broker: Broker) async throws -> Int {
-            switch self {
-            case .hold(let id): try await broker.endHold(id) ? 1 : 0
-            case .queues(let pattern): try await broker.endHolds(matching: pattern)
-            }
-        }
+        return sentence + (HoldID.isArgument(pattern) ? "; --id \(pattern) is the hold of this number" : "")
     }
 }
 #endif

@@ -15,7 +15,8 @@ struct Show: AsyncParsableCommand, Look {
             With --id: what one action does or waits for, or how it ended, and its failed attempts. With \
             --json: id, state (waiting, scheduled, running, retrying, parked, dead, succeeded, removed or \
             unknown), at (when that began, or ends by itself), ahead (the actions before it), because, \
-            queue, kind, tag, attempts, last_error, enqueued_at, payload, history.
+            queue, kind, tag, sort_type, sort_key, key, gate, starts_groups, member_of, expires_at, \
+            version, attempts, last_error, enqueued_at, payload, history.
 
             Example:
               sluice show --file q.sqlite conversation/42
@@ -62,15 +63,18 @@ struct Show: AsyncParsableCommand, Look {
     }
 
     private func show(_ id: ActionID) async throws {
-        let (state, history) = try await file.withReader { broker in
-            (try await broker.action(id), try await broker.failedAttempts(of: id))
+        let (state, more, history) = try await file.withReader { broker in
+            (
+                try await broker.action(id), try await broker.store.keyAndGroups(of: id),
+                try await broker.failedAttempts(of: id)
+            )
         }
         if output.json {
-            let members = state.members + [("history", JSONText.array(history.map(\.json)))]
+            let members = state.members(more) + [("history", JSONText.array(history.map(\.json)))]
             Terminal.answer(JSONText.object(members))
         } else {
             let paint = output.paint
-            Terminal.answer(Facts.lines(state.facts, paint) + FailedAttempt.lines(history, paint))
+            Terminal.answer(Facts.lines(state.facts(more), paint) + FailedAttempt.lines(history, paint))
         }
         // Also an action that has succeeded may be unknown after some time.
         if state.phase == .ended(.unknown) { throw Failure(.leftover) }
@@ -81,7 +85,11 @@ struct Show: AsyncParsableCommand, Look {
             try await broker.lookBesideLocks { try await find(name, broker) }
         }
         guard let findings = found else {
-            throw Failure(.leftover, "the queue '\(name)' has no actions")
+            let isNumber = ActionID.isArgument(name)
+            throw Failure(
+                .leftover,
+                "the queue '\(name)' has no actions" + (isNumber ? "; for the action \(name) use --id" : "")
+            )
         }
         if output.json {
             Terminal.answer(Self.json(findings))

@@ -44,7 +44,7 @@ struct Skip: AsyncParsableCommand {
             case .empty: ("empty", nil)
             }
         output.answer(
-            Self.sentence(skip, queue),
+            Self.sentence(skip, queue.rawValue),
             [
                 ("queue", JSONText.string(queue.rawValue)), ("result", JSONText.string(word)),
                 ("id", id?.description ?? "null"),
@@ -54,7 +54,7 @@ struct Skip: AsyncParsableCommand {
     }
 
     /// Returns the result in words, and what can be done next.
-    static func sentence(_ skip: HeadSkip, _ queue: QueueName) -> String {
+    static func sentence(_ skip: HeadSkip, _ queue: String) -> String {
         switch skip {
         case .skipped(let id): "\(id) is skipped; `sluice dead requeue \(id)` puts it back"
         case .running(let id): "\(id) runs and is left as it is; `sluice remove \(id)` cancels it"

@@ -88,7 +88,7 @@ struct Watch: AsyncParsableCommand, Look {
                     if case .open(let queue) = act {
                         model.open(try await WatchDetails(broker, queue, at: Date()))
                     } else {
-                        model.message = await perform(act, broker)
+                        model.message = await perform(act, broker, drawing)
                         pace.hurry()
                         // The next key acts on what this one has changed.
                         if let picture = try await look(broker, &eye, &pace) { model.show(picture) }
@@ -105,32 +105,54 @@ struct Watch: AsyncParsableCommand, Look {
     }
 
     /// - Returns: The message about it.
-    private func perform(_ act: WatchModel.Act, _ broker: Broker) async -> String {
+    private func perform(_ act: WatchModel.Act, _ broker: Broker, _ drawing: WatchDrawing) async -> String {
+        let (undone, queue): (String, QueueName)
+        switch act {
+        case .hold(let name): (undone, queue) = ("held", name)
+        case .resume(let name): (undone, queue) = ("resumed", name)
+        case .retry(let name): (undone, queue) = ("tried again", name)
+        case .skip(let name, _): (undone, queue) = ("skipped", name)
+        case .open, .quit: return ""
+        }
+        let name = drawing.name(of: queue)
         do {
             switch act {
-            case .hold(let queue):
+            case .hold:
                 try await broker.hold(
                     QueuePattern(queue.rawValue),
                     by: HoldFacts.user,
                     reason: "sluice watch"
                 )
-                return try await message("\(queue) is held", queue, broker, withReason: false)
-            case .resume(let queue):
+                return try await message("held: \(name)", queue, broker, withReason: false)
+            case .resume:
                 let count = try await broker.endHolds(matching: QueuePattern(queue.rawValue))
-                guard count > 0 else { return "\(queue) is held by its prefix: see `sluice holds`" }
-                return try await message("\(queue) is resumed", queue, broker)
-            case .retry(let queue):
+                guard count > 0 else { return "held by its prefix: \(name); see `sluice holds`" }
+                return try await message("resumed: \(name)", queue, broker)
+            case .retry:
                 let count = try await broker.retryNow(QueuePattern(queue.rawValue))
-                guard count > 0 else { return "\(queue) neither waits for a retry nor is parked" }
-                return try await message("\(queue) is tried again", queue, broker)
-            case .skip(let queue, let head):
-                return try await skip(head, of: queue, broker)
+                guard count > 0 else { return "no retry or parking to end: \(name)" }
+                return try await message("tried again: \(name)", queue, broker)
+            case .skip(_, let head):
+                // Not another one that has become the head since the user saw it.
+                guard try await broker.status(of: queue).head == head else {
+                    return "nothing is skipped: \(head) is no longer the head of \(name)"
+                }
+                return Skip.sentence(try await broker.skipHead(of: queue, reason: Skip.defaultReason), name)
             case .open, .quit:
                 return ""
             }
         } catch {
-            return error.message
+            return "not \(undone): \(name); \(await words(for: error, broker))"
         }
+    }
+
+    /// Names the processes that hold the lock, if the system reports them.
+    private func words(for error: SluiceError, _ broker: Broker) async -> String {
+        guard error.code == .databaseLocked, let holders = try? await broker.health().lockHolders,
+            !holders.isEmpty
+        else { return error.message }
+        let names = holders.map { "\($0)" + (LockTable.programName(of: $0).map { " (\($0))" } ?? "") }
+        return "process \(names.joined(separator: ", ")) has the write lock"
     }
 
     /// Adds to the result of a key what the queue waits for now.
@@ -142,22 +164,10 @@ struct Watch: AsyncParsableCommand, Look {
     ) async throws(SluiceError) -> String {
         let status = try await broker.status(of: queue)
         if let action = status.parkingAction {
-            return "\(sentence), and still parked by \(action): r tries it again, s skips it"
+            return "\(sentence), still parked by \(action): r tries it again, s skips it"
         }
         guard withReason, let because = status.because.first else { return sentence }
-        return "\(sentence): \(because.text(at: Date()))"
-    }
-
-    /// Skips the head that the user has seen, but not another one that has become the head since.
-    private func skip(
-        _ head: ActionID,
-        of queue: QueueName,
-        _ broker: Broker
-    ) async throws(SluiceError) -> String {
-        guard try await broker.status(of: queue).head == head else {
-            return "\(head) is no longer the head of \(queue): nothing is skipped"
-        }
-        return Skip.sentence(try await broker.skipHead(of: queue, reason: Skip.defaultReason), queue)
+        return "\(sentence), \(because.brief(at: Date()))"
     }
 
     // MARK: - In lines

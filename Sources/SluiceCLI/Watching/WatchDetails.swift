@@ -36,7 +36,7 @@ struct WatchDetails {
             add("hold \(hold.id)", "\(hold.pattern) by \(hold.holder)")
         }
         guard let head = status.head else { return }
-        let facts = try await broker.action(head).facts
+        let facts = try await broker.action(head).facts(try await broker.store.keyAndGroups(of: head))
         // The facts of the queue are above.
         for (name, value) in facts where !["queue", "ahead", "because", "and because"].contains(name) {
             switch name {

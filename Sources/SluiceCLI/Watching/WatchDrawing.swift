@@ -117,7 +117,7 @@ struct WatchDrawing {
             state: queue.state.rawValue,
             rates: (Self.rate(lane.rateIn), Self.rate(lane.rateOut)),
             age: Times.short(queue.oldestAge),
-            because: Visible.text(queue.reason(at: now)),
+            because: Visible.text(queue.briefReason(at: now)),
             style: Paint.style(of: queue.state)
         )
     }
@@ -165,9 +165,16 @@ struct WatchDrawing {
 
     // MARK: - Below
 
+    /// A queue's name for the last line, where it must leave room for the rest.
+    func name(of queue: QueueName) -> String {
+        DisplayWidth.cutMiddle(Visible.text(queue.rawValue), max(size.columns / 3, 8))
+    }
+
     private func footer(_ model: WatchModel) -> String {
         let text: String
         switch model.mode {
+        case .confirm(.skip(let queue, let head)):
+            text = "y: skip \(head) of \(name(of: queue))?  It becomes a dead letter; other keys: no"
         case .filter: text = "filter: \(Visible.text(model.filter))▏  Enter keeps it, Esc clears it"
         case .confirm, .help, .details, .lanes:
             let shown = model.filter.isEmpty ? "" : "filter: \(Visible.text(model.filter))  "

@@ -143,7 +143,6 @@ struct WatchModel {
     private mutating func askToSkip() {
         guard let lane = selectedLane, let head = lane.status.head else { return }
         mode = .confirm(.skip(lane.name, head))
-        message = "skip \(head), the head of \(lane.name)? It becomes a dead letter. y: yes, other keys: no"
     }
 
     private var selectedLane: WatchPicture.Lane? {

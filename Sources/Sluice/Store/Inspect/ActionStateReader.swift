@@ -68,7 +68,8 @@ struct ActionStateReader {
                                 q.blocked_error, NULL),
                             s.last_error), c.started_at_us,
                    iif(q.blocked_action_id = a.id AND q.blocked_by <> 'failing', q.blocked_by, NULL),
-                   q.blocked_at_us, s.next_attempt_at_us, a.not_before_us, a.queue_id, q.is_reversed
+                   q.blocked_at_us, s.next_attempt_at_us, a.not_before_us, a.queue_id, q.is_reversed,
+                   a.expires_at_us, a.gate
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id
@@ -96,7 +97,7 @@ struct ActionStateReader {
         try connection.cached(
             """
             SELECT d.id, q.name, d.kind, d.sort_key, d.sort_type, d.tag, d.enqueued_at_us, d.payload,
-                   d.version, d.attempts, d.error, d.cause, d.died_at_us
+                   d.version, d.attempts, d.error, d.cause, d.died_at_us, d.gate
             FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
             WHERE d.id IN (SELECT value FROM json_each(?1))
             """
@@ -106,17 +107,19 @@ struct ActionStateReader {
             return ActionState(
                 id: ActionID(rawValue: row.int64(0)),
                 phase: .dead(cause, at: Timestamp(microseconds: row.int64(12)).date),
-                details: details(row)
+                details: details(row, gate: 13)
             )
         }
     }
 
-    private func details(_ row: Row) -> ActionState.Details {
+    private func details(_ row: Row, gate: Int32, expiresAt: Timestamp? = nil) -> ActionState.Details {
         ActionState.Details(
             queue: QueueName(row.text(1)),
             kind: row.text(2),
             sortKey: SortKey(PlaceKey(row, 3), SortKey.Kind(rawValue: row.text(4)) ?? .arrival),
             tag: row.optionalText(5),
+            gate: row.optionalText(gate).map { GateName($0) },
+            expiresAt: expiresAt?.date,
             enqueuedAt: Timestamp(microseconds: row.int64(6)).date,
             attempts: row.count(9),
             lastError: row.optionalText(10),
@@ -140,7 +143,11 @@ struct ActionStateReader {
         } else {
             phase = .waiting
         }
-        return ActionState(id: ActionID(rawValue: row.int64(0)), phase: phase, details: details(row))
+        return ActionState(
+            id: ActionID(rawValue: row.int64(0)),
+            phase: phase,
+            details: details(row, gate: 19, expiresAt: time(18))
+        )
     }
 
     /// Counts the actions that sort before a place in a queue, or after it if the queue runs its last first.
