@@ -1,3 +1,5 @@
+internal import SluiceJSON
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -48,7 +50,7 @@ extension Broker {
         _ upgrader: @escaping @Sendable (Old) throws -> A
     ) throws(SluiceError) {
         try addUpgrader(A.kind, from: version, to: A.version) { [coder] payload in
-            try coder.encode(upgrader(JSONDecoder().decode(Old.self, from: Data(payload.utf8))))
+            try coder.encode(upgrader(JSONDecoder().decode(Old.self, checking: payload)))
         }
     }
 

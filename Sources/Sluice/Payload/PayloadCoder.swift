@@ -77,7 +77,7 @@ package struct PayloadCoder: Sendable {
     package func decode<A: Action>(_ type: A.Type, from payload: String) -> Result<A, Undecodable> {
         do { return .success(try JSONTape.decode(type, from: payload)) } catch {}
         do {
-            return .success(try decoder.decode(type, from: Data(payload.utf8)))
+            return .success(try decoder.decode(type, checking: payload))
         } catch let error as DecodingError {
             return .failure(Undecodable(A.kind, error))
         } catch {

@@ -1,3 +1,5 @@
+internal import SluiceJSON
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -26,6 +28,6 @@ enum TraceText {
 
     static func fields(of text: String?) -> [String: String] {
         guard let text else { return [:] }
-        return (try? JSONDecoder().decode([String: String].self, from: Data(text.utf8))) ?? [:]
+        return (try? JSONDecoder().decode([String: String].self, checking: text)) ?? [:]
     }
 }

@@ -1,5 +1,6 @@
 #if CommandLineTool
 internal import Sluice
+internal import SluiceJSON
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -29,8 +30,9 @@ enum PipeProtocol {
 
     /// Reads a line of the handler.
     static func answer(_ line: [UInt8]) throws(Refusal) -> Answer {
+        guard let text = String(validating: line, as: UTF8.self) else { throw Refusal("it is not valid JSON") }
         do {
-            return try JSONDecoder().decode(Answer.self, from: Data(line))
+            return try JSONDecoder().decode(Answer.self, checking: text)
         } catch DecodingError.keyNotFound(let key, _) {
             throw Refusal("'\(key.stringValue)' is missing")
         } catch DecodingError.typeMismatch(_, let context) {

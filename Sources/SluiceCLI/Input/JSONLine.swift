@@ -1,4 +1,6 @@
 #if CommandLineTool
+internal import SluiceJSON
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -14,11 +16,11 @@ struct JSONLine: Decodable {
     /// Reads a line.
     ///
     /// - Parameter fields: Names of fields; with none, the line may be any JSON value.
-    init(_ line: Data, fields: [String]) throws(Refusal) {
+    init(_ line: String, fields: [String]) throws(Refusal) {
         let decoder = JSONDecoder()
         if let key = Self.fieldsKey { decoder.userInfo[key] = fields }
         do {
-            self = try decoder.decode(Self.self, from: line)
+            self = try decoder.decode(Self.self, checking: line)
         } catch DecodingError.typeMismatch {
             throw Refusal("it is no JSON object")
         } catch {

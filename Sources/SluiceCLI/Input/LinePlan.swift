@@ -1,12 +1,6 @@
 #if CommandLineTool
 internal import Sluice
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 /// How to make actions from the lines of `enqueue --from`.
 struct LinePlan {
     enum Queue {
@@ -25,7 +19,7 @@ struct LinePlan {
     func action(_ bytes: [UInt8]) throws(Refusal) -> RawAction? {
         if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return nil }
         guard let payload = String(validating: bytes, as: UTF8.self) else { throw Refusal("it is not UTF-8") }
-        let line = try JSONLine(Data(bytes), fields: fields)
+        let line = try JSONLine(payload, fields: fields)
         let sortKey = try sortField.map { name throws(Refusal) in
             try sortType.key(line[name], of: "the field '\(name)'")
         }

@@ -27,6 +27,23 @@ import Testing
         await broker.close()
     }
 
+    @Test("G10: a payload in the file that is no JSON is undecodable; Foundation's reader would end the process")
+    func brackets() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        try broker.routeNotes(to: EventLog())
+        let id = try await broker.enqueue(Note("a")).id
+        try site.shell(
+            "UPDATE sluice_action_rows SET payload = '\(String(repeating: "[", count: 513))'"
+        )
+        try await running(broker) {
+            try await until { try await broker.status(of: "notes").state == .undecodable }
+        }
+        let state = try await broker.action(id)
+        #expect(throws: SluiceError.self) { try state.payload(as: Note.self) }
+        await broker.close()
+    }
+
     @Test("Payloads are nested 512 deep at most, by every way in; a byte order mark is named")
     func depth() async throws {
         let site = try Site()
