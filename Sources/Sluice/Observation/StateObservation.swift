@@ -28,7 +28,7 @@ final class StateObservation<Source: StateSource>: StateUpdateSource {
             do throws(SluiceError) {
                 if let update = try await read(change.dirty, change.known) { return update }
             } catch {
-                watch.failed()
+                watch.failed(change.dirty)
                 if error.code == .closed { return nil }
                 throw error
             }
@@ -131,11 +131,11 @@ private final class StateWatch<Source: StateSource>: Sendable {
         watched.withLock { ($0.known, $0.isReading) = (known, false) }
     }
 
-    /// Has everything read again, as a read has failed.
-    func failed() {
+    /// Has the same read again, as a read has failed.
+    func failed(_ dirty: DirtyStates) {
         watched.withLock { watched in
             watched.isReading = false
-            watched.dirty.addAll()
+            watched.dirty.formUnion(dirty)
         }
     }
 

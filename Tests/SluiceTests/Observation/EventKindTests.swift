@@ -75,7 +75,7 @@ import Testing
         try await store.settle(again, .retry(after: .seconds(5), error: "e"))
         #expect(
             lines(fixture) == [
-                "released q 1 note #1 after 5.0 seconds", "changed q", "released q 1 note #1",
+                "released q 1 note #1 after 5.0 seconds", "changed q 1 note", "released q 1 note #1",
                 "moved q 1 note to x", "retrying x 1 note #1 'e' after 5.0 seconds", "moved x 1 note to y",
             ]
         )

@@ -316,7 +316,7 @@ struct ObservationTests {
         #expect(lines == ["snapshot: ", "1 waiting", "gone 1 succeeded"])
     }
 
-    @Test("After commits of others all is read again, at most once in an interval, and not forgotten")
+    @Test("After changes without events all is read again, at most once in an interval, and not forgotten")
     func interval() {
         let interest = Interest()
         let observers = Observers(interest)
@@ -333,17 +333,57 @@ struct ObservationTests {
             )
             return pokes.elements.count
         }
-        #expect(tell(0) == 0)
         interest.noteCommitOfOthers()
+        #expect(tell(0) == 0)
+        interest.noteUntoldChange()
         #expect(tell(1) == 1)
         #expect(tell(2, mayDiffer: true) == 1)
-        interest.noteCommitOfOthers()
+        interest.noteUntoldChange()
         #expect(tell(100) == 1)
         #expect(tell(101) == 2)
         #expect(tell(999) == 2)
         #expect(interest.asksForOthers)
         token.cancel()
         #expect(!interest.asksForOthers)
+    }
+
+    @Test("Of commits of others, only those that records do not describe have all states read again")
+    func untold() async throws {
+        let fixture = try await StoreFixture()
+        let (store, interest) = (fixture.store, fixture.store.interest)
+        for text in ["a", "b"] {
+            try await store.add(text)
+            try await store.settle(try await store.take(), .fail(.failed, .skip, error: "e"))
+        }
+        _ = interest.takeUntoldChange()
+        interest.begin()
+        func isUntold(_ sql: String) async throws -> Bool {
+            try fixture.execute(sql)
+            try await store.readForeignChanges()
+            return interest.takeUntoldChange()
+        }
+        let told = [
+            "INSERT INTO sluice_counters VALUES ('own', 1)",
+            "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('q', 'note', '1'), ('r', 'note', '2')",
+            "UPDATE sluice_actions SET tag = 't'", "DELETE FROM sluice_actions WHERE queue = 'r'",
+            "DELETE FROM sluice_dead WHERE id = 1",
+        ]
+        for sql in told { try await #expect(!isUntold(sql), "\(sql)") }
+        let lines = fixture.commits.elements.flatMap(\.events).map(\.description)
+        #expect(lines.last == "changed q")
+        let wake = "INSERT INTO sluice_changes (epoch, queue_id, change) VALUES (1, 1, 'wake')"
+        try await #expect(isUntold(wake))
+        let other = try await StoreFixture.process(2, on: fixture.file, clock: fixture.clock)
+        try await store.readForeignChanges()
+        #expect(interest.takeUntoldChange())
+        try await #expect(isUntold(told[2]))
+        try await other.store.stopRunning()
+        try await store.readForeignChanges()
+        #expect(interest.takeUntoldChange())
+        try await #expect(!isUntold(told[2]))
+        await other.store.close()
+        try await store.stopRunning()
+        try await #expect(isUntold(told[2]))
     }
 
     @Test("Cancelling the task ends an observation and unsubscribes")

@@ -45,6 +45,17 @@ struct DirtyStates: Sendable {
         checkLimit()
     }
 
+    /// Adds what an earlier set has; how actions have ended is known better by this one.
+    mutating func formUnion(_ earlier: DirtyStates) {
+        isAll = isAll || earlier.isAll
+        startsOver = startsOver || earlier.startsOver
+        actions.formUnion(earlier.actions)
+        ends.merge(earlier.ends) { later, _ in later }
+        queues.formUnion(earlier.queues)
+        queueIDs.formUnion(earlier.queueIDs)
+        checkLimit()
+    }
+
     private mutating func checkLimit() {
         if actions.count + queues.count + queueIDs.count > Self.limit { self = .snapshot }
     }
