@@ -88,6 +88,20 @@ struct StatusObservationTests {
             return true
         }
         #expect(read.elements == ["q/12345"])
+        var both = DirtyStates()
+        for name: QueueName in ["q/19999", "q/10000"] { both.add(name) }
+        let plan = try await broker.store.read { [both] connection in
+            let numbers = try both.queueNumbers(in: .prefix([]), connection)?.numbers
+            let sql = try QueueFacts.statement(connection, among: numbers).sql
+            return try connection.prepare("EXPLAIN QUERY PLAN \(sql)").all { $0.text(3) }
+        }
+        #expect(plan.contains("SEARCH q USING INTEGER PRIMARY KEY (rowid=?)"), "\(plan)")
+        #expect(!plan.contains { $0.hasPrefix("SEARCH q USING INDEX") }, "\(plan)")
+        try await broker.store.queueFacts(.prefix([]), among: both, page: .max) { _, page in
+            for facts in page { read.append(facts.name) }
+            return true
+        }
+        #expect(read.elements == ["q/12345", "q/10000", "q/19999"])
         await broker.close()
     }
 

@@ -62,11 +62,12 @@ struct DirtyStates: Sendable {
 }
 
 extension DirtyStates {
-    /// Returns the numbers of the queues that match, as a JSON array, and the bounds of their names.
+    /// Returns the bounds of the names of the queues that match, and, if there are several, their numbers as a
+    /// JSON array.
     func queueNumbers(
         in form: QueuePattern.Form,
         _ connection: Connection
-    ) throws(SQLiteError) -> (numbers: String, first: String, last: String)? {
+    ) throws(SQLiteError) -> (numbers: String?, first: String, last: String)? {
         var found: [(id: Int64, name: String)] = []
         for name in queues {
             found += try connection.cached("SELECT queue_id, name FROM sluice_queue_rows WHERE name = ?1")
@@ -82,6 +83,7 @@ extension DirtyStates {
         guard let first = names.min(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }),
             let last = names.max(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
         else { return nil }
-        return ("[\(found.map { "\($0.id)" }.joined(separator: ","))]", first, last + "\u{0}")
+        let numbers = first == last ? nil : "[\(found.map { "\($0.id)" }.joined(separator: ","))]"
+        return (numbers, first, last + "\u{0}")
     }
 }
