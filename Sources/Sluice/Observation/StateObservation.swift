@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// It subscribes first and reads then, so that no change is missed. What it reads again without a difference
 /// is not given.
-final class StateObservation<Source: StateSource>: StateUpdateSource {
+final class StateObservation<Source: StateSource>: Sendable {
     private let source: Source
     private let watch: StateWatch<Source>
     private let token: ObservationToken
@@ -23,6 +23,7 @@ final class StateObservation<Source: StateSource>: StateUpdateSource {
         token = ObservationToken(observers, subscriber) { watch.end() }
     }
 
+    /// Waits for the next update; `nil` is the end.
     func next() async throws(SluiceError) -> StateUpdate<Source.State>? {
         while let change = await due() {
             do throws(SluiceError) {

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import TestSupport
@@ -385,6 +386,26 @@ struct ObservationTests {
         await other.store.close()
         try await store.stopRunning()
         try await #expect(isUntold(told[2]))
+    }
+
+    @Test("No snapshot scans the dead letters: by tag and by queue, an index finds them")
+    func plans() async throws {
+        let broker = try await Site(.file).broker()
+        for selection in [ActionSelection.tag("m"), .queue("notes")] {
+            _ = try await broker.observe(actions: selection).first { _ in true }
+        }
+        let plans = try await broker.store.read { connection in
+            try connection.cachedTexts.filter { $0.contains("sluice_dead_rows") }.map { text in
+                try connection.prepare("EXPLAIN QUERY PLAN \(text)").all { $0.text(3) }
+            }
+        }
+        // The two numbers, and the states.
+        #expect(plans.count == 3)
+        for plan in plans {
+            let scans = ["SCAN d", "SCAN sluice_dead_rows"]
+            #expect(!plan.contains { line in scans.contains { line.hasPrefix($0) } }, "\(plan)")
+        }
+        await broker.close()
     }
 
     @Test("Cancelling the task ends an observation and unsubscribes")

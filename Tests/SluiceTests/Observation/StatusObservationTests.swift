@@ -1,3 +1,4 @@
+import SluiceSQLite
 import SluiceTestKit
 import Testing
 
