@@ -81,6 +81,23 @@ import Testing
         )
     }
 
+    @Test("That an action has become due, and that its queue is no longer parked, are told with the action")
+    func changed() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        store.interest.begin()
+        let id = try await store.add("a")
+        #expect(try await store.reschedule(id, notBefore: fixture.clock.now + .seconds(60)) == .done)
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await store.admitScheduled()
+        #expect(lines(fixture).last == "changed q 1 note")
+        for isRetry in [false, true] {
+            try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))
+            if isRetry { _ = try await store.retryNow(.exact("q")) } else { try await store.liftUndecodable() }
+            #expect(lines(fixture).last == "changed q 1 note")
+        }
+    }
+
     @Test("Each edit in place is told, and one that changes nothing is not")
     func edited() async throws {
         let fixture = try await StoreFixture()

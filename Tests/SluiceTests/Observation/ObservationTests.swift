@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import TestSupport
@@ -346,66 +345,6 @@ struct ObservationTests {
         #expect(interest.asksForOthers)
         token.cancel()
         #expect(!interest.asksForOthers)
-    }
-
-    @Test("Of commits of others, only those that records do not describe have all states read again")
-    func untold() async throws {
-        let (file, clock) = (try TemporaryFile(), ManualClock())
-        let fixture = try await StoreFixture.process(1, on: file, clock: clock)
-        let (store, interest) = (fixture.store, fixture.store.interest)
-        for text in ["a", "b"] {
-            try await store.add(text)
-            try await store.settle(try await store.take(), .fail(.failed, .skip, error: "e"))
-        }
-        _ = interest.takeUntoldChange()
-        interest.begin()
-        func isUntold(_ sql: String) async throws -> Bool {
-            try fixture.execute(sql)
-            try await store.readForeignChanges()
-            return interest.takeUntoldChange()
-        }
-        let told = [
-            "INSERT INTO sluice_counters VALUES ('own', 1)",
-            "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('q', 'note', '1'), ('r', 'note', '2')",
-            "UPDATE sluice_actions SET tag = 't'", "DELETE FROM sluice_actions WHERE queue = 'r'",
-            "DELETE FROM sluice_dead WHERE id = 1",
-        ]
-        for sql in told { try await #expect(!isUntold(sql), "\(sql)") }
-        let last = fixture.commits.elements.flatMap(\.events).last
-        #expect(last?.kind == .changed && last?.action == ActionID(rawValue: 1))
-        let wake = "INSERT INTO sluice_changes (epoch, queue_id, change) VALUES (1, 1, 'wake')"
-        try await #expect(isUntold(wake))
-        let other = try await StoreFixture.process(2, on: file, clock: clock)
-        try await store.readForeignChanges()
-        #expect(interest.takeUntoldChange())
-        try await #expect(isUntold(told[2]))
-        try await other.store.stopRunning()
-        try await store.readForeignChanges()
-        #expect(interest.takeUntoldChange())
-        try await #expect(!isUntold(told[2]))
-        await other.store.close()
-        try await store.stopRunning()
-        try await #expect(isUntold(told[2]))
-    }
-
-    @Test("No snapshot scans the dead letters: by tag and by queue, an index finds them")
-    func plans() async throws {
-        let broker = try await Site(.file).broker()
-        for selection in [ActionSelection.tag("m"), .queue("notes")] {
-            _ = try await broker.observe(actions: selection).first { _ in true }
-        }
-        let plans = try await broker.store.read { connection in
-            try connection.cachedTexts.filter { $0.contains("sluice_dead_rows") }.map { text in
-                try connection.prepare("EXPLAIN QUERY PLAN \(text)").all { $0.text(3) }
-            }
-        }
-        // The two numbers, and the states.
-        #expect(plans.count == 3)
-        for plan in plans {
-            let scans = ["SCAN d", "SCAN sluice_dead_rows"]
-            #expect(!plan.contains { line in scans.contains { line.hasPrefix($0) } }, "\(plan)")
-        }
-        await broker.close()
     }
 
     @Test("Cancelling the task ends an observation and unsubscribes")
