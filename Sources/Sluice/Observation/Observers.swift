@@ -60,7 +60,7 @@ final class Observers: Sendable {
 
     /// Notifies observers of commits of others, if there were any since the last call.
     ///
-    /// Observers of states then read all of them, if no event says what has changed, at most once in an
+    /// Observers of states then read all of them, if no event describes the change, at most once in an
     /// interval. `mayDiffer` is whether any connection has committed of which this broker knows nothing, as
     /// it does not run.
     func tellCommitOfOthers(mayDiffer: Bool = false, at uptime: Duration, every interval: Duration) {

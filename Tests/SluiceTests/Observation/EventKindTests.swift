@@ -93,7 +93,8 @@ import Testing
         #expect(lines(fixture).last == "changed q 1 note")
         for isRetry in [false, true] {
             try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))
-            if isRetry { _ = try await store.retryNow(.exact("q")) } else { try await store.liftUndecodable() }
+            if !isRetry { try await store.liftUndecodable() }
+            if isRetry { _ = try await store.retryNow(.exact("q")) }
             #expect(lines(fixture).last == "changed q 1 note")
         }
     }

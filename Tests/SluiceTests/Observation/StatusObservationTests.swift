@@ -91,6 +91,8 @@ struct StatusObservationTests {
         #expect(read.elements == ["q/12345"])
         var both = DirtyStates()
         for name: QueueName in ["q/19999", "q/10000"] { both.add(name) }
+        // It is read once, also if it is noted by its number too.
+        both.add(try #require(await broker.status(of: "q/10000").queueID))
         let plan = try await broker.store.read { [both] connection in
             let numbers = try both.queueNumbers(in: .prefix([]), connection)?.numbers
             let sql = try QueueFacts.statement(connection, among: numbers).sql

@@ -62,8 +62,8 @@ struct DirtyStates: Sendable {
 }
 
 extension DirtyStates {
-    /// Returns the bounds of the names of the queues that match, and, if there are several, their numbers as a
-    /// JSON array.
+    /// Returns the bounds of the names of the queues that match, and their numbers, as a JSON array, if there
+    /// are several.
     func queueNumbers(
         in form: QueuePattern.Form,
         _ connection: Connection
@@ -83,7 +83,7 @@ extension DirtyStates {
         guard let first = names.min(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }),
             let last = names.max(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
         else { return nil }
-        let numbers = first == last ? nil : "[\(found.map { "\($0.id)" }.joined(separator: ","))]"
+        let numbers = first == last ? nil : "\(Set(found.map(\.id)).sorted())"
         return (numbers, first, last + "\u{0}")
     }
 }

@@ -10,6 +10,7 @@ package final class Interest: Sendable {
     private let observersOfOthers = Atomic(0)
     /// Whether other connections have committed since those observers were last notified of it.
     private let haveOthersCommitted = Atomic(false)
+    /// Whether something may have changed of which no event says which action.
     private let isAnyUntold = Atomic(false)
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
     let logged: Logger.Level?
