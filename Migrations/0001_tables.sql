@@ -406,3 +406,7 @@ CREATE TABLE sluice_changes (
 ) STRICT;
 
 CREATE INDEX sluice_change_epoch ON sluice_changes (epoch);
+
+-- Find dead letters by tag and by queue. At the end, so that the pages of the tables above stay where they are.
+CREATE INDEX sluice_dead_tag ON sluice_dead_rows (tag) WHERE tag IS NOT NULL;
+CREATE INDEX sluice_dead_queue ON sluice_dead_rows (queue_id);

@@ -386,6 +386,10 @@ END;
 -- DELETE FROM sluice_dead purges dead letters and their history.
 CREATE TRIGGER sluice_dead_delete INSTEAD OF DELETE ON sluice_dead
 BEGIN
+    INSERT INTO sluice_changes (epoch, queue_id, action_id, change)
+    SELECT r.epoch, d.queue_id, d.id, 'wake' FROM sluice_runner_rows AS r CROSS JOIN sluice_dead_rows AS d
+    WHERE d.id = OLD.id;
+
     DELETE FROM sluice_dead_rows WHERE id = OLD.id;
     DELETE FROM sluice_attempt_rows WHERE action_id = OLD.id;
     DELETE FROM sluice_group_rows WHERE action_id = OLD.id;

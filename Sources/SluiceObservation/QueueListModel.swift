@@ -52,7 +52,7 @@ public final class QueueListModel: OperatingModel {
         }
     }
 
-    private func show(_ result: Result<QueueStatusUpdate, SluiceError>) {
+    private func show(_ result: Result<QueueStatusListUpdate, SluiceError>) {
         switch result {
         case .failure(let error): self.error = error
         case .success(let update):

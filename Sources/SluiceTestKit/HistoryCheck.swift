@@ -48,7 +48,7 @@ struct HistoryCheck {
             leave(action)
             // The event of a requeue at the end, or of a put back action, does not include its place.
             actions[action] = Known(queue: queue)
-        case .edited, .changed:
+        case .edited:
             actions[action]?.key = nil
             waiting[queue]?.remove(action)
         default: break

@@ -23,7 +23,7 @@ extension Broker {
     /// Returns the states of the actions and dead letters with a tag, by number.
     ///
     /// Actions that have ended are not among them. It is meant for some actions with a tag: each that waits
-    /// takes as long as ``action(_:)``, and all dead letters are read.
+    /// takes as long as ``action(_:)``.
     ///
     /// - Throws: Errors of the file.
     public func actions(tag: String, limit: Int = 100) async throws(SluiceError) -> [ActionState] {

@@ -29,9 +29,10 @@ extension Broker {
         actions selection: ActionSelection,
         after position: ActionPosition? = nil
     ) -> ActionUpdates {
-        ActionUpdates { [self] () throws(SluiceError) -> any StateUpdateSource<ActionUpdate> in
+        ActionUpdates { [self] () throws(SluiceError) -> ActionUpdates.Next in
             let source = ActionSource(store: store, selection: try selection.form(), payloads: reader)
-            return observation(of: source, after: position?.known)
+            let updates = observation(of: source, after: position?.known)
+            return { () async throws(SluiceError) -> ActionUpdate? in try await updates.next() }
         }
     }
 
@@ -45,8 +46,9 @@ extension Broker {
         statuses pattern: QueuePattern,
         after position: StatusPosition? = nil
     ) -> QueueStatusListUpdates {
-        QueueStatusListUpdates { [self] () throws(SluiceError) -> any StateUpdateSource<QueueStatusUpdate> in
-            observation(of: StatusSource(self, try pattern.form()), after: position?.known)
+        QueueStatusListUpdates { [self] () throws(SluiceError) -> QueueStatusListUpdates.Next in
+            let updates = observation(of: StatusSource(self, try pattern.form()), after: position?.known)
+            return { () async throws(SluiceError) -> QueueStatusListUpdate? in try await updates.next() }
         }
     }
 

@@ -31,9 +31,13 @@ extension Broker {
     /// is closed or the task is cancelled, and throws errors of the file. While this broker does not run,
     /// changes by others arrive within ``FileOptions/foreignChangeInterval``.
     public func statusUpdates(of queue: QueueName) -> QueueStatusUpdates {
-        QueueStatusUpdates { [self] () throws(SluiceError) -> any StateUpdateSource<QueueStatus> in
+        QueueStatusUpdates { [self] () throws(SluiceError) -> QueueStatusUpdates.Next in
             try queue.validate()
-            return SingleStatus(queue, observation(of: StatusSource(self, .exact(queue)), after: nil))
+            let updates = observation(of: StatusSource(self, .exact(queue)), after: nil)
+            return { () async throws(SluiceError) -> QueueStatus? in
+                guard let update = try await updates.next() else { return nil }
+                return update.states.first ?? .empty(queue)
+            }
         }
     }
 

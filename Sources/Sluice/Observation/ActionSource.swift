@@ -9,29 +9,16 @@ struct ActionSource: StateSource {
     let payloads: PayloadReader
 
     func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
-        // The phases of actions do not depend on gates and holds.
-        guard let queue = event.queue else { return }
-        switch selection {
-        case .action(let id):
-            // A change of a queue names no action.
-            if event.action == id || event.action == nil && event.kind == .changed {
-                dirty.add(id, event.end)
+        // The phases of actions do not depend on gates and holds. A change of a queue that names no action is
+        // that of another process, after which everything is read.
+        guard let queue = event.queue, let action = event.action else { return }
+        let isCovered =
+            switch selection {
+            case .action(let id): action == id
+            case .queues(let form): form.matches(queue) || event.target.map(form.matches) == true
+            case .tag: isReading || known[action] != nil || event.mayTag
             }
-        case .queues(let form):
-            guard form.matches(queue) || event.target.map(form.matches) == true else { return }
-            if let action = event.action {
-                dirty.add(action, event.end)
-            } else if event.kind == .changed {
-                dirty.add(queue)
-            }
-        case .tag:
-            guard let action = event.action else {
-                // Any action of the queue, and no event has the tag.
-                if event.kind == .changed { dirty.addAll() }
-                return
-            }
-            if isReading || known[action] != nil || event.mayTag { dirty.add(action, event.end) }
-        }
+        if isCovered { dirty.add(action, event.end) }
     }
 
     func note(_ queue: QueueID, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {}

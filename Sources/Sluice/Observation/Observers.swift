@@ -20,7 +20,7 @@ final class Observers: Sendable {
         var subscribers: [Int: Subscriber] = [:]
         var lastNumber = 0
         var hasEnded = false
-        /// Whether all states may differ by a commit of others, and when that was last said.
+        /// Whether all states may differ by a change without an event, and when that was last said.
         var mayDiffer = false
         var lastSaid: Duration?
     }
@@ -60,12 +60,14 @@ final class Observers: Sendable {
 
     /// Notifies observers of commits of others, if there were any since the last call.
     ///
-    /// Observers of states then read all of them, and are notified at most once in an interval. `mayDiffer`
-    /// is whether any connection has committed of which this broker knows nothing, as it does not run.
+    /// Observers of states then read all of them, if no event describes the change, at most once in an
+    /// interval. `mayDiffer` is whether any connection has committed of which this broker knows nothing, as
+    /// it does not run.
     func tellCommitOfOthers(mayDiffer: Bool = false, at uptime: Duration, every interval: Duration) {
         let haveCommitted = interest.takeCommitOfOthers()
+        let isUntold = interest.takeUntoldChange() || mayDiffer
         let isDue = state.withLock { state -> Bool in
-            if haveCommitted || mayDiffer { state.mayDiffer = true }
+            if isUntold { state.mayDiffer = true }
             let isTooSoon = state.lastSaid.map { uptime - $0 < interval } ?? false
             guard state.mayDiffer, !isTooSoon else { return false }
             (state.mayDiffer, state.lastSaid) = (false, uptime)

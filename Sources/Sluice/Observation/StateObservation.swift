@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// It subscribes first and reads then, so that no change is missed. What it reads again without a difference
 /// is not given.
-final class StateObservation<Source: StateSource>: StateUpdateSource {
+final class StateObservation<Source: StateSource>: Sendable {
     private let source: Source
     private let watch: StateWatch<Source>
     private let token: ObservationToken
@@ -23,12 +23,13 @@ final class StateObservation<Source: StateSource>: StateUpdateSource {
         token = ObservationToken(observers, subscriber) { watch.end() }
     }
 
+    /// Waits for the next update; `nil` is the end.
     func next() async throws(SluiceError) -> StateUpdate<Source.State>? {
         while let change = await due() {
             do throws(SluiceError) {
                 if let update = try await read(change.dirty, change.known) { return update }
             } catch {
-                watch.failed()
+                watch.failed(change.dirty)
                 if error.code == .closed { return nil }
                 throw error
             }
@@ -131,11 +132,11 @@ private final class StateWatch<Source: StateSource>: Sendable {
         watched.withLock { ($0.known, $0.isReading) = (known, false) }
     }
 
-    /// Has everything read again, as a read has failed.
-    func failed() {
+    /// Has the same read again, as a read has failed.
+    func failed(_ dirty: DirtyStates) {
         watched.withLock { watched in
             watched.isReading = false
-            watched.dirty.addAll()
+            watched.dirty.formUnion(dirty)
         }
     }
 

@@ -39,7 +39,7 @@ public typealias ActionPosition = ActionUpdate.Position
 /// The queues that have changed: see ``Broker/observe(statuses:after:)``.
 ///
 /// ``StateUpdate/gone`` has the queues that have become empty.
-public typealias QueueStatusUpdate = StateUpdate<QueueStatus>
+public typealias QueueStatusListUpdate = StateUpdate<QueueStatus>
 
 /// The statuses that a consumer knows, to continue an observation from.
-public typealias StatusPosition = QueueStatusUpdate.Position
+public typealias StatusPosition = QueueStatusListUpdate.Position

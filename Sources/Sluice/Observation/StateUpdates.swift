@@ -7,28 +7,31 @@ public struct StateUpdates<Element: Sendable>: AsyncSequence, Sendable {
     /// Errors of reading the file, and of names and patterns.
     public typealias Failure = SluiceError
 
-    private let begin: @Sendable () throws(SluiceError) -> any StateUpdateSource<Element>
+    /// Waits for the next update; `nil` is the end.
+    package typealias Next = @Sendable () async throws(SluiceError) -> Element?
+
+    private let begin: @Sendable () throws(SluiceError) -> Next
 
     /// - Parameter begin: Begins an observation; called for each iterator.
-    package init(_ begin: @escaping @Sendable () throws(SluiceError) -> any StateUpdateSource<Element>) {
+    package init(_ begin: @escaping @Sendable () throws(SluiceError) -> Next) {
         self.begin = begin
     }
 
     /// Makes an iterator, which observes from now on.
     public func makeAsyncIterator() -> Iterator {
         do throws(SluiceError) {
-            return Iterator(source: .success(try begin()))
+            return Iterator(waiting: .success(try begin()))
         } catch {
-            return Iterator(source: .failure(error))
+            return Iterator(waiting: .failure(error))
         }
     }
 
     /// Returns one update after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let source: Result<any StateUpdateSource<Element>, SluiceError>
+        fileprivate let waiting: Result<Next, SluiceError>
 
         /// Returns the next update; `nil` if the broker was closed or the task is cancelled.
-        public mutating func next() async throws(SluiceError) -> Element? { try await source.get().next() }
+        public mutating func next() async throws(SluiceError) -> Element? { try await waiting.get()() }
     }
 }
 
@@ -36,7 +39,7 @@ public struct StateUpdates<Element: Sendable>: AsyncSequence, Sendable {
 public typealias ActionUpdates = StateUpdates<ActionUpdate>
 
 /// The updates of the statuses of queues: see ``Broker/observe(statuses:after:)``.
-public typealias QueueStatusListUpdates = StateUpdates<QueueStatusUpdate>
+public typealias QueueStatusListUpdates = StateUpdates<QueueStatusListUpdate>
 
 /// The statuses of one queue: see ``Broker/statusUpdates(of:)``.
 public typealias QueueStatusUpdates = StateUpdates<QueueStatus>

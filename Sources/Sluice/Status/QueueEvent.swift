@@ -110,7 +110,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
         public static let requeued = Kind(.requeued)
         /// The head cannot run: there is no route, its kind is unknown, or a gate of its route is closed.
         public static let blocked = Kind(.blocked)
-        /// A queue has changed in a way that no other kind names, such as the end of its retry waits.
+        /// An action or its queue has changed in a way that no other kind names, such as the end of a wait.
         public static let changed = Kind(.changed)
         /// A hold has begun.
         public static let held = Kind(.held)

@@ -42,13 +42,6 @@ extension Store {
                 case .tag(let tag): asked.formUnion(try reader.actions(tag: tag))
                 case .queues(let form): asked.formUnion(try reader.actions(form))
                 }
-            } else if !dirty.queues.isEmpty {
-                for queue in dirty.queues { asked.formUnion(try reader.actions(.exact(queue))) }
-                for state in known.values {
-                    if let queue = state.details?.queue, dirty.queues.contains(queue) {
-                        asked.insert(state.id)
-                    }
-                }
             }
             var (matching, gone): ([ActionState], [ActionState]) = ([], [])
             for state in try reader.states(asked) {

@@ -75,10 +75,28 @@ import Testing
         try await store.settle(again, .retry(after: .seconds(5), error: "e"))
         #expect(
             lines(fixture) == [
-                "released q 1 note #1 after 5.0 seconds", "changed q", "released q 1 note #1",
+                "released q 1 note #1 after 5.0 seconds", "changed q 1 note", "released q 1 note #1",
                 "moved q 1 note to x", "retrying x 1 note #1 'e' after 5.0 seconds", "moved x 1 note to y",
             ]
         )
+    }
+
+    @Test("That an action has become due, and that its queue is no longer parked, are told with the action")
+    func changed() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        store.interest.begin()
+        let id = try await store.add("a")
+        #expect(try await store.reschedule(id, notBefore: fixture.clock.now + .seconds(60)) == .done)
+        fixture.clock.advance(by: .seconds(60))
+        _ = try await store.admitScheduled()
+        #expect(lines(fixture).last == "changed q 1 note")
+        for isRetry in [false, true] {
+            try await store.settle(try await store.take(), .fail(.undecodable, .block, error: "e"))
+            if !isRetry { try await store.liftUndecodable() }
+            if isRetry { _ = try await store.retryNow(.exact("q")) }
+            #expect(lines(fixture).last == "changed q 1 note")
+        }
     }
 
     @Test("Each edit in place is told, and one that changes nothing is not")

@@ -316,7 +316,7 @@ struct ObservationTests {
         #expect(lines == ["snapshot: ", "1 waiting", "gone 1 succeeded"])
     }
 
-    @Test("After commits of others all is read again, at most once in an interval, and not forgotten")
+    @Test("After changes without events all is read again, at most once in an interval, and not forgotten")
     func interval() {
         let interest = Interest()
         let observers = Observers(interest)
@@ -333,11 +333,12 @@ struct ObservationTests {
             )
             return pokes.elements.count
         }
-        #expect(tell(0) == 0)
         interest.noteCommitOfOthers()
+        #expect(tell(0) == 0)
+        interest.noteUntoldChange()
         #expect(tell(1) == 1)
         #expect(tell(2, mayDiffer: true) == 1)
-        interest.noteCommitOfOthers()
+        interest.noteUntoldChange()
         #expect(tell(100) == 1)
         #expect(tell(101) == 2)
         #expect(tell(999) == 2)

@@ -1,3 +1,4 @@
+import SluiceSQLite
 import SluiceTestKit
 import Testing
 
@@ -88,6 +89,22 @@ struct StatusObservationTests {
             return true
         }
         #expect(read.elements == ["q/12345"])
+        var both = DirtyStates()
+        for name: QueueName in ["q/19999", "q/10000"] { both.add(name) }
+        // It is read once, also if it is noted by its number too.
+        both.add(try #require(await broker.status(of: "q/10000").queueID))
+        let plan = try await broker.store.read { [both] connection in
+            let numbers = try both.queueNumbers(in: .prefix([]), connection)?.numbers
+            let sql = try QueueFacts.statement(connection, among: numbers).sql
+            return try connection.prepare("EXPLAIN QUERY PLAN \(sql)").all { $0.text(3) }
+        }
+        #expect(plan.contains("SEARCH q USING INTEGER PRIMARY KEY (rowid=?)"), "\(plan)")
+        #expect(!plan.contains { $0.hasPrefix("SEARCH q USING INDEX") }, "\(plan)")
+        try await broker.store.queueFacts(.prefix([]), among: both, page: .max) { _, page in
+            for facts in page { read.append(facts.name) }
+            return true
+        }
+        #expect(read.elements == ["q/12345", "q/10000", "q/19999"])
         await broker.close()
     }
 
@@ -102,6 +119,44 @@ struct StatusObservationTests {
         try await #expect(updates.next()?.line == "notes 1 stopped")
         await broker.close()
         try await #expect(updates.next()?.line == nil)
+    }
+
+    @Test("A read that fails keeps the snapshot, and how actions have ended, for the next one")
+    func keptByFailure() async throws {
+        let broker = try await Site(.memory).broker()
+        try await broker.enqueue(Note("a"))
+        let source = RecordingSource(base: StatusSource(broker, .prefix([])), failing: 1)
+        let updates = broker.observation(of: source, after: nil)
+        await #expect(throws: SluiceError.self) { try await updates.next() }
+        try await #expect(updates.next()?.line == "snapshot: notes 1 stopped")
+        var (earlier, later) = (DirtyStates(), DirtyStates())
+        earlier.add(ActionID(rawValue: 1), .succeeded)
+        later.add(ActionID(rawValue: 2), .removed)
+        later.formUnion(earlier)
+        #expect(later.actions.count == 2 && later.ends.values.contains(.succeeded) && !later.isAll)
+        await broker.close()
+    }
+
+    @Test("While this broker alone runs the queues, commits by SQL cost the reads of what they change")
+    func costOfOwnSQL() async throws {
+        let site = try Site(.file)
+        let broker = try await site.broker()
+        try await broker.store.startRunning()
+        let source = RecordingSource(base: StatusSource(broker, .prefix([])))
+        let updates = broker.observation(of: source, after: nil)
+        try await #expect(updates.next()?.line == "snapshot: ")
+        _ = broker.store.interest.takeUntoldChange()
+        for number in 1...3 {
+            try site.shell(
+                "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('q\(number)', 'note', '1')"
+            )
+            try await broker.store.readForeignChanges()
+            broker.observers.tellCommitOfOthers(at: .seconds(number), every: .zero)
+            try await #expect(updates.next()?.states.map(\.queue.rawValue) == ["q\(number)"])
+        }
+        #expect(source.reads.elements.map(\.isAll) == [true, false, false, false])
+        try await broker.store.stopRunning()
+        await broker.close()
     }
 
     @Test("A change in memory of the one queue is noticed, also while its number is being read")

@@ -208,6 +208,7 @@ final class Edits: TransactionSubject {
         guard let standing = try standing(of: action) else { return .missing }
         try connection.cached("UPDATE sluice_action_rows SET tag = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, tag).run()
+        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
         try core.events.record(.edited, action, in: standing.queue)
         return .done
     }

@@ -137,7 +137,10 @@ final class Schedule: TransactionSubject {
             // Stuck actions that are not due any more were mended, moved or removed.
             if isAll { memory.stuck = memory.stuck.filter { queue != nil && $0.value.queue != queue } }
             var placed: [Place] = []
-            for action in due where try placeIfWritable(action) { placed.append(action.place) }
+            for action in due where try placeIfWritable(action) {
+                placed.append(action.place)
+                try core.events.record(.changed, action.place.action, in: action.queue)
+            }
             if isAll || !placed.isEmpty { return (placed, isAll) }
         }
     }

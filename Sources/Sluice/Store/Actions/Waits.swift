@@ -11,7 +11,7 @@ final class Waits: TransactionSubject {
     func endWaits(_ form: QueuePattern.Form) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
         try schedule.placeWaiting(form)
-        let queues = try connection.cached(
+        let ended = try connection.cached(
             """
             UPDATE sluice_state_rows SET next_attempt_at_us = NULL, retry_delay_us = NULL
             WHERE next_attempt_at_us IS NOT NULL AND action_id IN (
@@ -22,18 +22,18 @@ final class Waits: TransactionSubject {
                   AND a.not_before_us IS NOT s.next_attempt_at_us
                   AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c
                                   WHERE c.queue_id = a.queue_id AND c.action_id = a.id))
-            RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id)
+            RETURNING (SELECT queue_id FROM sluice_action_rows WHERE id = action_id), action_id
             """
-        ).bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
-        try noteChanged(Set(queues))
-        return Set(queues)
+        ).bind(1, first).bind(2, last).all(Self.changed)
+        for (queue, action) in ended {
+            core.touch(queue)
+            try core.events.record(.changed, action, in: queue)
+        }
+        return Set(ended.map(\.queue))
     }
 
-    private func noteChanged(_ queues: Set<QueueID>) throws(SQLiteError) {
-        for queue in queues {
-            core.touch(queue)
-            try core.events.record(.changed, queue: queue)
-        }
+    private static func changed(_ row: Row) -> (queue: QueueID, action: ActionID) {
+        (QueueID(rawValue: row.int64(0)), ActionID(rawValue: row.int64(1)))
     }
 
     func retryNow(_ form: QueuePattern.Form) throws(SQLiteError) -> Int {
@@ -48,15 +48,19 @@ final class Waits: TransactionSubject {
         try connection.cached(update).bind(1, first).bind(2, last).run()
         let parked = try connection.cached(
             """
-            UPDATE sluice_queue_rows
-            SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL, blocked_error = NULL
+            SELECT queue_id, blocked_action_id FROM sluice_queue_rows
             WHERE blocked_by IS NOT NULL AND blocked_by <> 'failing'
               AND name >= ?1 AND (?2 IS NULL OR name < ?2)
-            RETURNING queue_id
             """
-        ).bind(1, first).bind(2, last).all { QueueID(rawValue: $0.int64(0)) }
-        try noteChanged(Set(parked).subtracting(waiting))
-        return waiting.union(parked).count
+        ).bind(1, first).bind(2, last).all(Self.changed)
+        for (queue, action) in parked { try lift(action, of: queue) }
+        return waiting.union(parked.map(\.queue)).count
+    }
+
+    /// Unparks a queue that an action has parked.
+    private func lift(_ action: ActionID, of queue: QueueID) throws(SQLiteError) {
+        try schedule.blocks.unblock(queue)
+        try core.events.record(.changed, action, in: queue)
     }
 
     /// Ends the waits of released heads, which a restart may allow to run.
@@ -100,11 +104,11 @@ final class Waits: TransactionSubject {
     }
 
     func liftUndecodable() throws(SQLiteError) {
-        let queues = try connection.cached(
-            "SELECT queue_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
-        ).all { QueueID(rawValue: $0.int64(0)) }
-        for queue in queues {
-            try core.writeIfPossible { () throws(SQLiteError) in try schedule.blocks.unblock(queue) }
+        let parked = try connection.cached(
+            "SELECT queue_id, blocked_action_id FROM sluice_queue_rows WHERE blocked_by = 'undecodable'"
+        ).all(Self.changed)
+        for (queue, action) in parked {
+            try core.writeIfPossible { () throws(SQLiteError) in try lift(action, of: queue) }
         }
     }
 }

@@ -38,7 +38,7 @@ struct ActionStateReader {
             CROSS JOIN sluice_action_rows AS a ON a.queue_id = q.queue_id AND a.not_before_us IS NOT NULL
             WHERE q.name >= ?1 AND q.name < coalesce(?2, x'')
             UNION ALL
-            SELECT d.id FROM sluice_dead_rows AS d CROSS JOIN sluice_queue_rows AS q USING (queue_id)
+            SELECT d.id FROM sluice_queue_rows AS q CROSS JOIN sluice_dead_rows AS d USING (queue_id)
             WHERE q.name >= ?1 AND q.name < coalesce(?2, x'')
             """
         ).bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }

@@ -45,17 +45,29 @@ struct DirtyStates: Sendable {
         checkLimit()
     }
 
+    /// Adds what an earlier set has; how actions have ended is known better by this one.
+    mutating func formUnion(_ earlier: DirtyStates) {
+        isAll = isAll || earlier.isAll
+        startsOver = startsOver || earlier.startsOver
+        actions.formUnion(earlier.actions)
+        ends.merge(earlier.ends) { later, _ in later }
+        queues.formUnion(earlier.queues)
+        queueIDs.formUnion(earlier.queueIDs)
+        checkLimit()
+    }
+
     private mutating func checkLimit() {
         if actions.count + queues.count + queueIDs.count > Self.limit { self = .snapshot }
     }
 }
 
 extension DirtyStates {
-    /// Returns the numbers of the queues that match, as a JSON array, and the bounds of their names.
+    /// Returns the bounds of the names of the queues that match, and their numbers, as a JSON array, if there
+    /// are several.
     func queueNumbers(
         in form: QueuePattern.Form,
         _ connection: Connection
-    ) throws(SQLiteError) -> (numbers: String, first: String, last: String)? {
+    ) throws(SQLiteError) -> (numbers: String?, first: String, last: String)? {
         var found: [(id: Int64, name: String)] = []
         for name in queues {
             found += try connection.cached("SELECT queue_id, name FROM sluice_queue_rows WHERE name = ?1")
@@ -71,6 +83,7 @@ extension DirtyStates {
         guard let first = names.min(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }),
             let last = names.max(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
         else { return nil }
-        return ("[\(found.map { "\($0.id)" }.joined(separator: ","))]", first, last + "\u{0}")
+        let numbers = first == last ? nil : "\(Set(found.map(\.id)).sorted())"
+        return (numbers, first, last + "\u{0}")
     }
 }

@@ -28,7 +28,6 @@ struct QueueFacts: Sendable {
     let gates: [GateName]
     let expiresAt: Timestamp?
 
-    /// - Parameter numbers: The numbers of the queues to read, as a JSON array; `nil` is all.
     static func read(
         _ connection: Connection,
         among numbers: String?,
@@ -38,8 +37,13 @@ struct QueueFacts: Sendable {
         _ live: String,
         limit: Int
     ) throws(SQLiteError) -> [QueueFacts] {
-        try connection.cached(
-            """
+        try statement(connection, among: numbers).bind(1, first).bind(2, last).bind(3, live).bind(4, limit)
+            .bind(5, end?.rawValue).all(QueueFacts.init)
+    }
+
+    /// - Parameter numbers: The numbers of the queues to read, as a JSON array; `nil`: all within the bounds.
+    static func statement(_ connection: Connection, among numbers: String?) throws(SQLiteError) -> Statement {
+        let all: StaticString = """
             SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
                    d.depth, d.oldest_us, c.started_at_us, h.id, h.kind, h.not_before_us, s.attempts,
                    s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32,
@@ -61,11 +65,15 @@ struct QueueFacts: Sendable {
                       coalesce(?5, -9e999))
               -- The blob sorts after every name, also one that is no text in a damaged file.
               AND q.name < coalesce(?2, x'ffffffffffffffff') AND (c.claim IS NOT NULL OR d.depth > 0)
-              AND (?6 IS NULL OR q.queue_id IN (SELECT value FROM json_each(?6)))
             ORDER BY q.name, q.queue_id LIMIT ?4
             """
-        ).bind(1, first).bind(2, last).bind(3, live).bind(4, limit).bind(5, end?.rawValue)
-            .bind(6, numbers).all(QueueFacts.init)
+        guard let numbers else { return try connection.cached(all) }
+        // The queues between them are not read.
+        let some = all.description.replacing(
+            "FROM sluice_queue_rows AS q JOIN",
+            with: "FROM json_each(?6) AS j CROSS JOIN sluice_queue_rows AS q ON q.queue_id = j.value JOIN"
+        )
+        return try connection.prepare(some).bind(6, numbers)
     }
 
     private init(_ row: Row) {

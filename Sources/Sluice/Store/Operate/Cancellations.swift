@@ -99,8 +99,8 @@ final class Cancellations: TransactionSubject {
             """
         ).bind(1, action.rawValue).first { (queue: QueueID(rawValue: $0.int64(0)), isRunning: $0.bool(1)) }
         guard let found else { return .missing }
-        core.touch(found.queue)
         guard found.isRunning else {
+            core.touch(found.queue)
             try removals.remove(action, in: found.queue)
             return .removed
         }

@@ -44,8 +44,7 @@ final class DeadLetters: TransactionSubject {
         order.added(newAction, key: key, to: queue, isPlaced: true)
         core.touchNew(queue)
         try core.events.record(.requeued, newAction, in: queue)
-        // The dead letter of the old number is gone.
-        try core.events.record(.changed, queue: queue)
+        try noteGone(action, from: queue)
         return newAction
     }
 
@@ -137,27 +136,25 @@ final class DeadLetters: TransactionSubject {
         ).bind(1, last.diedAt.microseconds).bind(2, last.id.rawValue).bind(3, before?.microseconds)
             .bind(4, first).bind(5, end).bind(6, filter.cause?.rawValue).bind(7, Self.batchSize)
             .all { ActionID(rawValue: $0.int64(0)) }
-        var queues: Set<QueueID> = []
-        for action in found { if let queue = try delete(action) { queues.insert(queue) } }
-        for queue in queues { try core.events.record(.changed, queue: queue) }
+        for action in found { try purge(action) }
         return found.count
     }
 
+    /// Deletes a dead letter with its history, and returns whether there is one.
     @discardableResult
     func purge(_ action: ActionID) throws(SQLiteError) -> Bool {
-        guard let queue = try delete(action) else { return false }
-        try core.events.record(.changed, queue: queue)
-        return true
-    }
-
-    /// Deletes a dead letter with its history, and returns its queue; `nil` if there is none.
-    private func delete(_ action: ActionID) throws(SQLiteError) -> QueueID? {
         let queue = try connection.cached("DELETE FROM sluice_dead_rows WHERE id = ?1 RETURNING queue_id")
             .bind(1, action.rawValue).all { QueueID(rawValue: $0.int64(0)) }.first
-        guard let queue else { return nil }
+        guard let queue else { return false }
         try groups.forgetTraces(of: action)
         try connection.cached("DELETE FROM sluice_attempt_rows WHERE action_id = ?1").bind(1, action.rawValue)
             .run()
-        return queue
+        try noteGone(action, from: queue)
+        return true
+    }
+
+    private func noteGone(_ action: ActionID, from queue: QueueID) throws(SQLiteError) {
+        core.log(ForeignChange(queue: queue, action: action, change: "wake"))
+        try core.events.record(.changed, action, in: queue)
     }
 }

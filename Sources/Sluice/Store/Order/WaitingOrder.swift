@@ -109,7 +109,7 @@ final class WaitingOrder {
     }
 
     /// The queues of actions that others have added, and whether one of these is scheduled or expires.
-    typealias Newcomers = (queues: [QueueID], haveTimes: Bool)
+    typealias Newcomers = (queues: [QueueID], actions: [ActionID], haveTimes: Bool)
 
     /// Reads the commits of another connection: the newest actions, and recorded changes of others.
     func takeIn(_ changes: [ForeignChange], isOfTransaction: Bool) throws(SQLiteError) -> Newcomers {
@@ -117,11 +117,11 @@ final class WaitingOrder {
         depths.removeAll()
         let known = ordered
         ordered = nil
-        guard isFollowed else { return ([], false) }
+        guard isFollowed else { return ([], [], false) }
         guard isLoaded else {
             // Of several new actions, only one is recorded.
             if !changes.isEmpty { hasMissedNewcomers = true }
-            return ([], false)
+            return ([], [], false)
         }
         outdatePasses(changes)
         for change in changes where !change.endsRun {
@@ -164,7 +164,7 @@ final class WaitingOrder {
 
     /// In a damaged file, an action with an invalid key has no place; the others of its queue continue.
     private func readNewest(from first: Int64? = nil, to end: Int64 = .max) throws(SQLiteError) -> Newcomers {
-        guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return ([], false) }
+        guard let first = first ?? (newest < .max ? newest + 1 : nil) else { return ([], [], false) }
         let found = try connection.cached(
             """
             SELECT id, queue_id, sort_key, not_before_us IS NULL,
@@ -176,7 +176,7 @@ final class WaitingOrder {
         }
         for (queue, place, isPlaced, _) in found where isPlaced { lanes[queue, default: Lane()].add(place) }
         if let last = found.last { newest = max(newest, last.1.action.rawValue) }
-        return (found.map(\.0), found.contains(where: \.3))
+        return (found.map(\.0), found.map(\.1.action), found.contains(where: \.3))
     }
 
     func readOrdered() throws(SQLiteError) -> Int64 {

@@ -10,6 +10,8 @@ package final class Interest: Sendable {
     private let observersOfOthers = Atomic(0)
     /// Whether other connections have committed since those observers were last notified of it.
     private let haveOthersCommitted = Atomic(false)
+    /// Whether something may have changed of which no event says which action.
+    private let isAnyUntold = Atomic(false)
     /// The least level of the events that the logger asks for; `nil` if it asks for none.
     let logged: Logger.Level?
 
@@ -34,6 +36,12 @@ package final class Interest: Sendable {
     func endCommitsOfOthers() { observersOfOthers.subtract(1, ordering: .acquiringAndReleasing) }
     /// Whether the file is polled for commits of others that no event describes.
     var asksForOthers: Bool { observersOfOthers.load(ordering: .acquiring) > 0 }
+
+    /// Records that something may have changed of which no event says which action.
+    func noteUntoldChange() { isAnyUntold.store(true, ordering: .releasing) }
+
+    /// Returns whether something may have changed since the last call of which no event says which action.
+    func takeUntoldChange() -> Bool { isAnyUntold.exchange(false, ordering: .acquiringAndReleasing) }
 
     func noteCommitOfOthers() { haveOthersCommitted.store(true, ordering: .releasing) }
 

@@ -14,11 +14,14 @@ extension TransactionCore {
 
     /// Writes the changes for the other processes that run the queues.
     ///
-    /// It omits a queue whose only slot is taken: the process that settles its action sees all changes. One
-    /// record of new actions is enough, since its reader reads them all.
+    /// A process that runs the queues omits a queue whose only slot is taken: the process that settles its
+    /// action sees all changes. One record of new actions is enough, since its reader reads them all.
     func notifyOthers(_ outgoing: OutgoingChanges) throws(SQLiteError) {
         var areTold = !outgoing.actions.isEmpty
-        for queue in outgoing.queues where try wakeOthers(for: queue) { areTold = true }
+        // The observers of a process that alone runs the queues know from records what may have changed.
+        for queue in outgoing.queues {
+            if try wakeOthers(for: queue, unlessTaken: epoch != nil) { areTold = true }
+        }
         for queue in outgoing.queuesOfNew where !areTold { areTold = try wakeOthers(for: queue) }
         for change in outgoing.actions {
             try connection.cached(
@@ -34,15 +37,15 @@ extension TransactionCore {
         }
     }
 
-    /// Writes a wake-up for a queue, unless its only slot is taken; returns whether it was written.
-    private func wakeOthers(for queue: QueueID) throws(SQLiteError) -> Bool {
+    /// Writes a wake-up for a queue, perhaps unless its only slot is taken; returns whether it was written.
+    private func wakeOthers(for queue: QueueID, unlessTaken: Bool = true) throws(SQLiteError) -> Bool {
         try connection.cached(
             """
             INSERT INTO sluice_changes (epoch, queue_id, change)
             SELECT epoch, ?2, 'wake' FROM sluice_runner_rows WHERE epoch <> ?1
-              AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND slots = 1)
+              AND NOT (?3 AND EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND slots = 1))
             """
-        ).bind(1, epoch ?? 0).bind(2, queue.rawValue).run() > 0
+        ).bind(1, epoch ?? 0).bind(2, queue.rawValue).bind(3, unlessTaken).run() > 0
     }
 
     func touch(_ queue: QueueID) {

@@ -94,7 +94,11 @@ final class TransactionCore {
         let version = try connection.cached("PRAGMA data_version").first { $0.int64(0) }
         hasReadForeignCommits = version != dataVersion && !(mutant("commits of others") && dataVersion != nil)
         guard hasReadForeignCommits else { return false }
-        if version != reportedDataVersion { events.interest.noteCommitOfOthers() }
+        if version != reportedDataVersion {
+            events.interest.noteCommitOfOthers()
+            // Nothing is recorded for a process that does not run the queues, and not what other runners do.
+            if epoch == nil || !others.isEmpty { events.interest.noteUntoldChange() }
+        }
         reportedDataVersion = version
         let mayBeCopy = try schema.ensure(connection)
         if mayBeCopy {
@@ -216,6 +220,10 @@ final class TransactionCore {
             change.queue.map { ForeignChange(queue: $0, action: change.action, change: change.change) }
         }
         let newcomers = try order.takeIn(ofQueues, isOfTransaction: isOfTransaction)
+        let told = Set(changes.compactMap(\.action))
+        if changes.contains(where: { $0.action == nil }) || !told.isSuperset(of: newcomers.actions) {
+            events.interest.noteUntoldChange()
+        }
         touchedQueues.formUnion(newcomers.queues)
         if newcomers.haveTimes { hasForeignTimes = true }
         for change in ofQueues {
@@ -263,7 +271,10 @@ final class TransactionCore {
         others.removeAll(where: deadRunners.contains)
     }
 
-    func noteRunners(_ change: RunnerChanges) { runnerChanges.insert(change) }
+    func noteRunners(_ change: RunnerChanges) {
+        runnerChanges.insert(change)
+        events.interest.noteUntoldChange()
+    }
 
     func controls() throws(SQLiteError) -> Controls {
         if let knownControls { return knownControls }
