@@ -25,7 +25,9 @@ extension Broker {
     ) async throws(SluiceError) {
         for await _ in monitor {
             // The newest path: another may have come while the file was locked.
-            guard try await keep(name, spread, as: { monitor.currentPath.status == .satisfied }) else { return }
+            guard try await keep(name, spread, as: { monitor.currentPath.status == .satisfied }) else {
+                return
+            }
         }
     }
 }

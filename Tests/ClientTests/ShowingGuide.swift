@@ -197,7 +197,6 @@ private func until(_ condition: () -> Bool) async throws {
             await chat.markSent(post.message)
             return .success
         }
-        // The list has read nothing: another test of the main actor may run between, but no matter.
         try await chat.send("deleted")
         chat.cancel(chat.messages[0])
         try await chat.send("rude")
