@@ -87,7 +87,7 @@ public final class ActionListModel: OperatingModel {
         return ids[tag]?.max().flatMap { states[id: $0] }
     }
 
-    /// Whether actions with a tag were in the list and all have left it: they have ended, whoever ended them.
+    /// Whether actions with a tag were in the list and all have left it, whoever ended, moved or tagged them.
     public func hasLeft(tag: String) -> Bool {
         _ = states
         return ids[tag]?.isEmpty == true

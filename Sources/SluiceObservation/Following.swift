@@ -9,8 +9,8 @@ final class Following: Sendable {
     let task: Task<Void, Never>
 
     /// - Parameters:
-    ///   - updates: Called at once and after each error, with what was shown last, to continue from there.
-    ///   - merge: Makes what is shown of an update and of what was shown last.
+    ///   - updates: Called at once and after each error, with the last value shown, to continue from there.
+    ///   - merge: Makes the next value to show, of an update and the last value.
     ///   - show: Returns whether the model is still there.
     init<Updates: AsyncSequence & Sendable, Shown: Sendable>(
         _ clock: any BrokerClock,

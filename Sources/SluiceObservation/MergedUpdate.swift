@@ -1,10 +1,10 @@
 internal import Sluice
 
-/// An update and what is to be shown after it; made away from the main actor.
+/// An update and all elements after it; made away from the main actor.
 struct MergedUpdate<Element: Sendable & Hashable & Identifiable>: Sendable
 where Element.ID: Sendable & Comparable {
     let update: StateUpdate<Element>
-    /// All elements, sorted by their ids.
+    /// Sorted by their ids.
     let all: [Element]
 
     init(_ update: StateUpdate<Element>, after last: MergedUpdate?) {

@@ -84,7 +84,11 @@ final class Chat {
         outbox.cancel(tag: message.tag)
     }
 
-    func markSent(_ id: UUID) { sent.insert(id) }
+    func markSent(_ post: PostMessage) {
+        sent.insert(post.message)
+        // An edit during the attempt may have come too late.
+        if let index = messages.firstIndex(where: { $0.id == post.message }) { messages[index].text = post.text }
+    }
 
     private func action(for message: ChatMessage) -> PostMessage {
         PostMessage(message: message.id, conversation: conversation, text: message.text)
@@ -163,7 +167,7 @@ private func until(_ condition: () -> Bool) async throws {
         try test.broker.route("conversation/*", PostMessage.self, options) { [chat] post, attempt in
             if post.text == "refused" { return .fail("too rude") }
             if attempt.number == 1 { return .retry }
-            await chat.markSent(post.message)
+            await chat.markSent(post)
             return .success
         }
         try await chat.send("hello")
@@ -194,7 +198,7 @@ private func until(_ condition: () -> Bool) async throws {
         let chat = Chat("42", test.broker)
         try test.broker.route("conversation/*", PostMessage.self) { [chat] post, _ in
             sent.append(post.text)
-            await chat.markSent(post.message)
+            await chat.markSent(post)
             return .success
         }
         try await chat.send("deleted")
@@ -206,6 +210,14 @@ private func until(_ condition: () -> Bool) async throws {
         #expect(chat.messages.map { chat.note(on: $0) } == ["sent"])
         await chat.edit(chat.messages[0], to: "too late")
         #expect(chat.messages.map(\.text) == ["polite"])
+
+        test.holdAttempts()
+        try await chat.send("old")
+        try await test.drain()
+        await chat.edit(chat.messages[1], to: "deferred")
+        #expect(chat.messages[1].text == "deferred")
+        try await test.step()
+        #expect(sent.elements == ["polite", "old"] && chat.messages[1].text == "old")
     }
 
     @Test("A message whose action somebody else removes is not shown as being sent")
