@@ -97,7 +97,7 @@ extension Outbox {
     private static let listing = """
         SELECT message.*, CASE
             WHEN a.id IS NULL THEN iif(sentAt IS NULL, 'not to be sent', 'sent')
-            WHEN a.running_since IS NULL AND a.next_attempt_at IS NOT NULL THEN 'again at ' || a.next_attempt_at
+            WHEN a.running_since IS NULL THEN coalesce('again at ' || a.next_attempt_at, 'sending')
             ELSE 'sending' END AS word
         FROM message LEFT JOIN sluice_actions AS a ON a.tag = 'message-' || message.id ORDER BY message.id
         """

@@ -86,8 +86,9 @@ final class Chat {
 
     func markSent(_ post: PostMessage) {
         sent.insert(post.message)
-        // An edit during the attempt may have come too late.
-        if let index = messages.firstIndex(where: { $0.id == post.message }) { messages[index].text = post.text }
+        // An edit during the attempt came too late.
+        guard let index = messages.firstIndex(where: { $0.id == post.message }) else { return }
+        messages[index].text = post.text
     }
 
     private func action(for message: ChatMessage) -> PostMessage {
