@@ -211,7 +211,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SluiceObservationTests",
-            dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]
+            dependencies: ["Sluice", "SluiceObservation", "SluiceSQLite", "SluiceTestKit"]
         ),
         .testTarget(
             name: "SluiceGRDBTests",

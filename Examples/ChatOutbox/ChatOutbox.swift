@@ -43,7 +43,7 @@ struct Run: AsyncParsableCommand {
     @OptionGroup var options: FileOption
 
     func run() async throws {
-        try await options.use { try await $0.run(to: PretendedServer()) { say("sent", $0) } }
+        try await options.use { try await $0.run { say("sent", $0) } }
     }
 }
 

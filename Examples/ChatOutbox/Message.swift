@@ -11,16 +11,6 @@ struct Message: Codable, Identifiable, FetchableRecord, PersistableRecord {
     var sentAt: Date?
     /// Counts what must happen once, for our tests.
     var timesSent = 0
-
-    /// What is shown of the message, by the state of its action.
-    func word(_ state: ActionState?) -> String {
-        switch state?.phase {
-        case .waiting, .scheduled, .running: "sending"
-        case .retrying(let date): "again at \(date.formatted(.iso8601))"
-        case .parked, .dead: "not sent: \(state?.lastError ?? "")"
-        case .ended, nil: sentAt == nil ? "not to be sent" : "sent"
-        }
-    }
 }
 
 /// What is to be done for a message: the row has the rest.

@@ -29,7 +29,6 @@ struct Outbox: Sendable {
         );
         CREATE TRIGGER messageDeleted AFTER DELETE ON message BEGIN
             DELETE FROM sluice_actions WHERE tag = 'message-' || OLD.id;
-            DELETE FROM sluice_dead WHERE tag = 'message-' || OLD.id;
         END
         """
 }
@@ -38,9 +37,7 @@ extension Outbox {
     /// Stores a message and what is to be done for it, both or neither.
     func send(_ text: String, to conversation: String) async throws -> Message {
         try await pool.write { [broker] db in
-            var message = Message(conversation: conversation, text: text)
-            try message.insert(db)
-            message.id = db.lastInsertedRowID
+            let message = try Message(conversation: conversation, text: text).insertAndFetch(db)
             let send = SendMessage(message: db.lastInsertedRowID, conversation: conversation)
             // By its tag the action goes with the message: see the trigger.
             try broker.enqueue(send, EnqueueOptions(tag: "message-\(send.message)"), in: db)
@@ -49,13 +46,13 @@ extension Outbox {
     }
 
     /// Sends what waits, and returns when nothing is left.
-    func run(to server: PretendedServer, told: @escaping @Sendable (Message) -> Void) async throws {
+    func run(told: @escaping @Sendable (Message) -> Void) async throws {
+        let server = PretendedServer()
         let retries = ExponentialRetry(first: .milliseconds(20), limit: .seconds(1))
         let options = RouteOptions(retry: retries, gates: ["network", "server"])
         try broker.route("conversation/*", SendMessage.self, options) { [pool] send, attempt in
-            guard let message = try await pool.read({ try Message.fetchOne($0, id: send.message) }) else {
-                return .fail("there is no such message")
-            }
+            // Without its message the action is cancelled: see the trigger.
+            let message = try await pool.read { try Message.find($0, id: send.message) }
             // The key is the same at each attempt: the server recognises what it has already.
             if let header = try await server.receive(message.text, key: attempt.idempotencyKey) {
                 // Nobody's fault: no attempt is spent, and all conversations wait.
@@ -69,29 +66,55 @@ extension Outbox {
             told(message)
             return outcome
         }
-        for gate: GateName in ["network", "server"] { try await broker.openGate(gate) }
-        async let running: Void = broker.run()
-        // Until the end of this call.
-        async let _: Void = broker.keepGate("network", every: .seconds(5)) { await server.isReachable }
-        await broker.waitUntilIdle()
-        await broker.stop()
-        try await running
+        // Once: a closing then also outlasts a restart.
+        let isKnown = try await broker.gates().contains { $0.name == "server" }
+        if !isKnown { try await broker.openGate("server", isKept: true) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await broker.run() }
+            group.addTask { try await broker.keepGate("network", every: .seconds(1)) { server.isReachable } }
+            group.addTask { await broker.waitUntilIdle() }
+            // Nothing is left, or a call has failed.
+            try await group.next()
+            group.cancelAll()
+        }
     }
 
-    /// Shows all messages, each with its state, and then each change, if it follows.
+    /// Shows all messages, each with what is to be done for it, and then each change, if it follows.
     func list(follow: Bool, show: (String, Message) -> Void) async throws {
-        for try await update in broker.observe(actions: .matching("conversation/*")) {
-            var states: [Int64?: ActionState] = [:]
-            for state in update.states + update.gone {
-                if let send = try state.payload(as: SendMessage.self) { states[send.message] = state }
+        var shown: [Int64?: String] = [:]
+        // It says when to read; messages and actions are then of one moment.
+        for try await _ in broker.observe(actions: .matching("conversation/*")) {
+            let all = try await pool.read { db in
+                try Row.fetchAll(db, sql: Self.listing).map { (try Message(row: $0), $0["word"] as String) }
             }
-            let (isAll, ids) = (update.isSnapshot, Array(states.keys))
-            let messages = try await pool.read { db in
-                try (isAll ? Message.all() : Message.filter(ids: ids)).orderByPrimaryKey().fetchAll(db)
+            for (message, word) in all where shown.updateValue(word, forKey: message.id) != word {
+                show(word, message)
             }
-            for message in messages { show(message.word(states[message.id]), message) }
             if !follow { return }
         }
+    }
+
+    private static let listing = """
+        SELECT message.*, CASE
+            WHEN a.id IS NULL THEN iif(sentAt IS NULL, 'not to be sent', 'sent')
+            WHEN a.running_since IS NULL THEN coalesce('again at ' || a.next_attempt_at, 'sending')
+            ELSE 'sending' END AS word
+        FROM message LEFT JOIN sluice_actions AS a ON a.tag = 'message-' || message.id ORDER BY message.id
+        """
+}
+
+/// Stands for a server on a bad network: it is slow, often out of reach, and sometimes busy.
+struct PretendedServer: Sendable {
+    struct Unreachable: Error {}
+
+    /// Out of reach for a quarter of each two seconds; a real probe asks the server.
+    var isReachable: Bool { Date().timeIntervalSince1970.truncatingRemainder(dividingBy: 2) > 0.5 }
+
+    /// - Returns: The header `Retry-After` of a server that is busy; `nil`: it has the message.
+    func receive(_ text: String, key: String) async throws -> String? {
+        try await Task.sleep(for: .milliseconds(.random(in: 2...20)))
+        guard isReachable, Int.random(in: 1...10) > 3 else { throw Unreachable() }
+        return Int.random(in: 1...100) == 1 ? "1" : nil
     }
 }
 #endif

@@ -15,18 +15,14 @@ public import Sluice
 @Observable
 public final class ActionModel {
     private let list: ActionListModel
+    private let target: ActionTarget
 
     /// Makes a model that follows an action.
     ///
     /// - Parameter clock: The clock of the wait after an error.
     public init(_ broker: any ActionBroker, _ action: ActionID, clock: any BrokerClock = SystemClock()) {
-        let list = ActionListModel(broker, .action(action), clock: clock)
-        self.list = list
-        // An observation does not report actions that ended before it began.
-        _ = list.perform { () async throws(SluiceError) in
-            let state = try await broker.action(action)
-            if case .ended = state.phase { await list.end(state) }
-        }
+        list = ActionListModel(broker, .action(action), endOf: action, clock)
+        target = .action(action)
     }
 
     /// Makes a model that follows the newest action with a tag.
@@ -34,6 +30,7 @@ public final class ActionModel {
     /// - Parameter clock: The clock of the wait after an error.
     public init(_ broker: any ActionBroker, tag: String, clock: any BrokerClock = SystemClock()) {
         list = ActionListModel(broker, .tag(tag), clock: clock)
+        target = .newest(tag: tag)
     }
 
     /// The state; `nil` until it has been read, and if there is no action with the tag.
@@ -44,18 +41,16 @@ public final class ActionModel {
         set { list.error = newValue }
     }
 
-    /// Cancels the action: see `Broker.cancel(_:)`.
+    /// Cancels the action, as `ActionListModel.cancel(_:)`.
     @discardableResult
-    public func cancel() -> Task<Void, Never> { state.map { list.cancel($0.id) } ?? Task {} }
+    public func cancel() -> Task<Cancellation?, Never> { list.cancel(target) }
 
     /// Lets the action be tried now, as `ActionListModel.retry(_:)`.
     @discardableResult
-    public func retry() -> Task<Void, Never> { state.map { list.retry($0.id) } ?? Task {} }
+    public func retry() -> Task<Bool?, Never> { list.retry(target) }
 
     /// Replaces the payload of the action, as `ActionListModel.edit(_:to:)`.
     @discardableResult
-    public func edit(to new: some Action) -> Task<Void, Never> {
-        state.map { list.edit($0.id, to: new) } ?? Task {}
-    }
+    public func edit(to new: some Action) -> Task<ActionChange?, Never> { list.edit(target, to: new) }
 }
 #endif

@@ -1,37 +1,24 @@
-internal import Sluice
-
-/// Arrays that are sorted by the ids of their elements.
-extension Array where Element: Identifiable & Hashable & Sendable, Element.ID: Comparable & Sendable {
-    /// Finds an element by halves.
+extension Array where Element: Identifiable, Element.ID: Comparable {
+    /// Finds an element of an array that is sorted by ids, by halves.
     subscript(id id: Element.ID) -> Element? {
-        let index = place(of: id)
-        return index < count && self[index].id == id ? self[index] : nil
-    }
-
-    /// Replaces all elements with a snapshot, or only those of a change.
-    mutating func apply(_ update: StateUpdate<Element>) {
-        if update.isSnapshot {
-            self = update.states.sorted { $0.id < $1.id }
-            return
-        }
-        for element in update.gone {
-            let index = place(of: element.id)
-            if index < count, self[index].id == element.id { remove(at: index) }
-        }
-        for element in update.states {
-            let index = place(of: element.id)
-            let isThere = index < count && self[index].id == element.id
-            replaceSubrange(index..<(isThere ? index + 1 : index), with: CollectionOfOne(element))
-        }
-    }
-
-    /// - Returns: The index of the element, or the one that it would have.
-    private func place(of id: Element.ID) -> Int {
         var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
             if self[middle].id < id { low = middle + 1 } else { high = middle }
         }
-        return low
+        return low < count && self[low].id == id ? self[low] : nil
+    }
+
+    /// Returns a sorted array with other elements put in, and some taken out: one pass, however many.
+    func merging(_ others: [Element], without gone: [Element]) -> [Element] {
+        let gone = Set(gone.map(\.id))
+        var rest = ArraySlice(others.sorted { $0.id < $1.id })
+        var merged: [Element] = []
+        merged.reserveCapacity(count + rest.count)
+        for element in self where !gone.contains(element.id) {
+            while let next = rest.first, next.id < element.id { merged.append(rest.removeFirst()) }
+            merged.append(rest.first?.id == element.id ? rest.removeFirst() : element)
+        }
+        return merged + rest
     }
 }

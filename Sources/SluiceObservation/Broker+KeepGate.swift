@@ -18,8 +18,8 @@ extension Broker {
     ///   - spread: As in `openGate(_:isKept:spread:)`.
     ///   - probe: Limits its own time. While it has not answered, the gate stays as it is.
     /// - Throws: `SluiceError` `invalidGate`, `invalidOptions` for the interval, and errors of the file,
-    ///   except a lock timeout, after which the next probe follows. The end of the task and of the broker
-    ///   are normal returns.
+    ///   except a lock timeout, after which the next probe follows in a second. The end of the task and of
+    ///   the broker are normal returns.
     public func keepGate(
         _ name: GateName,
         every interval: Duration,
@@ -30,10 +30,7 @@ extension Broker {
             throw SluiceError(.invalidOptions, "the interval between two probes of a gate is not positive")
         }
         repeat {
-            let isReachable = await probe()
-            // A probe that was cancelled has no answer.
-            if Task.isCancelled { return }
-            guard try await keep(name, isOpen: isReachable, spread) else { return }
+            guard try await keep(name, spread, as: probe) else { return }
         } while await hasPassed(interval)
     }
 
@@ -47,18 +44,30 @@ extension Broker {
         }
     }
 
-    /// - Returns: Whether the broker is open, so that there is more to keep.
-    func keep(_ name: GateName, isOpen: Bool, _ spread: Duration) async throws(SluiceError) -> Bool {
-        do {
-            if isOpen {
-                try await openGate(name, spread: spread)
-            } else {
-                try await closeGate(name)
+    /// Sets a gate to what a probe says; while the file is locked, both are tried again each second.
+    ///
+    /// - Returns: Whether the gate is set; `false` at the end of the task or of the broker.
+    func keep(
+        _ name: GateName,
+        _ spread: Duration,
+        as probe: () async -> Bool
+    ) async throws(SluiceError) -> Bool {
+        repeat {
+            let isOpen = await probe()
+            // A probe that was cancelled has no answer.
+            if Task.isCancelled { return false }
+            do throws(SluiceError) {
+                if isOpen {
+                    try await openGate(name, spread: spread)
+                } else {
+                    try await closeGate(name)
+                }
+                return true
+            } catch {
+                if error.code == .closed { return false }
+                guard error.code == .databaseLocked else { throw error }
             }
-        } catch {
-            guard [.closed, .databaseLocked].contains(error.code) else { throw error }
-            return error.code != .closed
-        }
-        return true
+        } while await hasPassed(.seconds(1))
+        return false
     }
 }

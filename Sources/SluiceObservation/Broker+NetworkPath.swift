@@ -23,8 +23,11 @@ extension Broker {
         while monitor: NWPathMonitor,
         spread: Duration = .zero
     ) async throws(SluiceError) {
-        for await path in monitor {
-            guard try await keep(name, isOpen: path.status == .satisfied, spread) else { return }
+        for await _ in monitor {
+            // The newest path: another may have come while the file was locked.
+            guard try await keep(name, spread, as: { monitor.currentPath.status == .satisfied }) else {
+                return
+            }
         }
     }
 }

@@ -2,20 +2,27 @@ internal import Sluice
 
 /// A model with calls for buttons: they are performed in their order, and keep their errors.
 @MainActor protocol OperatingModel: AnyObject, Sendable {
-    var error: SluiceError? { get set }
-    /// The last call.
-    var latest: Task<Void, Never>? { get set }
+    /// The error of the last call that failed.
+    var callError: SluiceError? { get set }
+    /// Waits for the last call.
+    var latest: (@Sendable () async -> Void)? { get set }
 }
 
 extension OperatingModel {
-    func perform(
-        _ operation: @escaping @Sendable () async throws(SluiceError) -> Void
-    ) -> Task<Void, Never> {
-        let task = Task { [latest] in
-            await latest?.value
-            do throws(SluiceError) { try await operation() } catch { self.error = error }
+    /// - Returns: A task with the result; `nil` after an error.
+    func perform<Value: Sendable>(
+        _ operation: @escaping @Sendable () async throws(SluiceError) -> Value
+    ) -> Task<Value?, Never> {
+        let task = Task { [latest] () -> Value? in
+            await latest?()
+            do throws(SluiceError) {
+                return try await operation()
+            } catch {
+                self.callError = error
+                return nil
+            }
         }
-        latest = task
+        latest = { _ = await task.value }
         return task
     }
 }

@@ -13,16 +13,23 @@ public import Sluice
 @MainActor
 @Observable
 public final class QueueListModel: OperatingModel {
+    private typealias Merged = MergedUpdate<QueueStatus>
+
     /// The queues with work, by name.
     public private(set) var statuses: [QueueStatus] = []
     /// Whether ``statuses`` has been read: before that, it is empty.
     public private(set) var isLoaded = false
-    /// The last error of reading or of a call of this model; set it to `nil` when it has been shown.
+    /// The last error of a call of this model, or else of reading; set it to `nil` when it has been shown.
     ///
-    /// After an error of reading the model reads again, a second later, and clears the error.
-    public var error: SluiceError?
+    /// After an error of reading the model reads again, a second later, and then clears that error.
+    public var error: SluiceError? {
+        get { callError ?? readError }
+        set { (callError, readError) = (newValue, nil) }
+    }
+    var callError: SluiceError?
+    private var readError: SluiceError?
     private let broker: any ActionBroker
-    @ObservationIgnored var latest: Task<Void, Never>?
+    @ObservationIgnored var latest: (@Sendable () async -> Void)?
     @ObservationIgnored private var following: Following?
 
     /// Makes a model that follows the queues of a pattern.
@@ -36,7 +43,12 @@ public final class QueueListModel: OperatingModel {
         self.broker = broker
         following = Following(
             clock,
-            { broker.observe(statuses: pattern, after: nil) },
+            { (last: Merged?) -> QueueStatusListUpdates in
+                broker.observe(statuses: pattern, after: last?.update.position)
+            },
+            merge: { (update: QueueStatusUpdate, last: Merged?) async throws(SluiceError) -> Merged in
+                Merged(update, after: last)
+            },
             show: { [weak self] in self?.show($0) != nil }
         )
     }
@@ -45,19 +57,19 @@ public final class QueueListModel: OperatingModel {
     public subscript(queue: QueueName) -> QueueStatus? { statuses[id: queue] }
 
     /// Ends the waits of a queue for retries and unparks it: see `Broker.retryNow(_:)`.
+    ///
+    /// - Returns: Whether it has waited or was parked; `nil` after an error.
     @discardableResult
-    public func retry(_ queue: QueueName) -> Task<Void, Never> {
-        perform { [broker] () async throws(SluiceError) in
-            _ = try await broker.retryNow(QueuePattern(queue.rawValue))
+    public func retry(_ queue: QueueName) -> Task<Bool?, Never> {
+        perform { [broker] () async throws(SluiceError) -> Bool in
+            try await broker.retryNow(QueuePattern(queue.rawValue)) > 0
         }
     }
 
-    private func show(_ result: Result<QueueStatusListUpdate, SluiceError>) {
+    private func show(_ result: Result<Merged, SluiceError>) {
         switch result {
-        case .failure(let error): self.error = error
-        case .success(let update):
-            if update.isSnapshot { (error, isLoaded) = (nil, true) }
-            statuses.apply(update)
+        case .failure(let error): readError = error
+        case .success(let merged): (statuses, isLoaded, readError) = (merged.all, true, nil)
         }
     }
 }

@@ -33,8 +33,8 @@ public final class QueueModel {
         set { list.error = newValue }
     }
 
-    /// Ends the queue's waits for retries and unparks it: see `Broker.retryNow(_:)`.
+    /// Ends the queue's waits for retries and unparks it, as `QueueListModel.retry(_:)`.
     @discardableResult
-    public func retry() -> Task<Void, Never> { list.retry(queue) }
+    public func retry() -> Task<Bool?, Never> { list.retry(queue) }
 }
 #endif

@@ -14,8 +14,8 @@ extension TestBroker {
     ///
     /// - Parameter action: If given, the queues run until the handler of this action has returned, and the
     ///   crash comes before its outcome is written.
-    /// - Throws: ``Stuck`` if that handler cannot return; errors of `Broker.run()`, of the set-up and of the
-    ///   file.
+    /// - Throws: ``Stuck`` if that handler cannot return, or has returned for good; errors of `Broker.run()`,
+    ///   of the set-up and of the file.
     /// - Precondition: The storage is ``Storage/file``, since nothing in memory survives a crash.
     public func crash(afterHandlerOf action: ActionID? = nil) async throws {
         precondition(file != nil, "nothing in memory survives a crash: make a TestBroker(.file)")

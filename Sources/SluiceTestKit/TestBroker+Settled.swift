@@ -30,8 +30,11 @@ extension TestBroker {
 
     func stuck(_ action: ActionID) async throws -> Stuck {
         let state = try await broker.action(action)
-        guard let queue = state.details?.queue else {
-            return Stuck(action: state, because: [], description: "\(state)")
+        var details = state.details
+        // A crash after a handler may be told to wait for one that has ended.
+        if case .dead = state.phase { details = nil }
+        guard let queue = details?.queue else {
+            return Stuck(action: state, because: [], description: "\(state): its handler does not run again")
         }
         let because: [Because] =
             if case .scheduled(let date) = state.phase {
@@ -49,7 +52,7 @@ extension TestBroker {
         guard let because else { return nil }
         return switch because {
         case .running where isHeld: "an attempt is held: call step() or letAttemptsGo()"
-        case .retry, .scheduled: "advance the clock"
+        case .retry, .scheduled, .gate(_, until: .some), .permit(.rate): "advance the clock"
         case .gate: "open the gate"
         case .held: "end the hold"
         case .parked: "call retryNow(_:) or skipHead(of:reason:)"

@@ -19,7 +19,6 @@ struct PostMessage: Action {
 struct ChatMessage: Identifiable, Sendable {
     let id = UUID()
     var text: String
-    var isSent = false
 
     var tag: String { id.uuidString }
 }
@@ -28,6 +27,7 @@ struct ChatMessage: Identifiable, Sendable {
 @Observable
 final class Chat {
     private(set) var messages: [ChatMessage] = []
+    private var sent: Set<UUID> = []
     let conversation: String
     let outbox: ActionListModel
     private let broker: Broker
@@ -40,14 +40,17 @@ final class Chat {
 
     func send(_ text: String) async throws {
         let message = ChatMessage(text: text)
-        messages.append(message)
         // By its tag a message finds its action.
         try await broker.enqueue(action(for: message), EnqueueOptions(tag: message.tag))
+        // Only now is there something that its buttons can cancel and edit.
+        messages.append(message)
     }
 
     func note(on message: ChatMessage) -> String {
-        guard let state = outbox[tag: message.tag], !message.isSent else {
-            return message.isSent ? "sent" : "sending"
+        if sent.contains(message.id) { return "sent" }
+        guard let state = outbox[tag: message.tag] else {
+            // The list learns of an action a little after it is stored. One that has left was removed.
+            return outbox.hasLeft(tag: message.tag) ? "not to be sent" : "sending"
         }
         switch state.phase {
         case .waiting, .scheduled, .running, .ended: return "sending"
@@ -63,23 +66,29 @@ final class Chat {
         }
     }
 
-    func retry(_ message: ChatMessage) {
-        if let state = outbox[tag: message.tag] { outbox.retry(state.id) }
-    }
+    func retry(_ message: ChatMessage) { outbox.retry(tag: message.tag) }
 
-    func edit(_ message: ChatMessage, to text: String) {
-        guard let index = messages.firstIndex(where: { $0.id == message.id }) else { return }
-        messages[index].text = text
-        if let state = outbox[tag: message.tag] { outbox.edit(state.id, to: action(for: messages[index])) }
+    func edit(_ message: ChatMessage, to text: String) async {
+        var new = message
+        new.text = text
+        // An edit that comes too late changes nothing: the old text is sent, and stays.
+        switch await outbox.edit(tag: message.tag, to: action(for: new)).value {
+        case .done, .deferred:
+            if let index = messages.firstIndex(where: { $0.id == message.id }) { messages[index] = new }
+        case .missing, .running, nil: break
+        }
     }
 
     func cancel(_ message: ChatMessage) {
         messages.removeAll { $0.id == message.id }
-        if let state = outbox[tag: message.tag] { outbox.cancel(state.id) }
+        outbox.cancel(tag: message.tag)
     }
 
-    func markSent(_ id: UUID) {
-        if let index = messages.firstIndex(where: { $0.id == id }) { messages[index].isSent = true }
+    func markSent(_ post: PostMessage) {
+        sent.insert(post.message)
+        // An edit during the attempt came too late.
+        guard let index = messages.firstIndex(where: { $0.id == post.message }) else { return }
+        messages[index].text = post.text
     }
 
     private func action(for message: ChatMessage) -> PostMessage {
@@ -159,7 +168,7 @@ private func until(_ condition: () -> Bool) async throws {
         try test.broker.route("conversation/*", PostMessage.self, options) { [chat] post, attempt in
             if post.text == "refused" { return .fail("too rude") }
             if attempt.number == 1 { return .retry }
-            await chat.markSent(post.message)
+            await chat.markSent(post)
             return .success
         }
         try await chat.send("hello")
@@ -174,11 +183,53 @@ private func until(_ condition: () -> Bool) async throws {
         #expect(chat.note(on: chat.messages[0]) == "sent")
         chat.cancel(messages[2])
         try await until { chat.outbox[tag: messages[2].tag] == nil }
-        chat.edit(messages[1], to: "polite")
+        await chat.edit(messages[1], to: "polite")
         chat.retry(messages[1])
         try await until { chat.note(on: messages[1]) == "sending" }
         try await test.drain(for: .seconds(30))
         try await until { chat.messages.map { chat.note(on: $0) } == ["sent", "sent"] }
+        #expect(chat.messages.map(\.text) == ["hello", "polite"])
         #expect(chat.outbox.error == nil)
+    }
+
+    @Test("A message that is deleted or edited right after it is stored is not sent, or with its new text")
+    func rightAfterSending() async throws {
+        let test = try await TestBroker()
+        let sent = EventLog<String>()
+        let chat = Chat("42", test.broker)
+        try test.broker.route("conversation/*", PostMessage.self) { [chat] post, _ in
+            sent.append(post.text)
+            await chat.markSent(post)
+            return .success
+        }
+        try await chat.send("deleted")
+        chat.cancel(chat.messages[0])
+        try await chat.send("rude")
+        await chat.edit(chat.messages[0], to: "polite")
+        try await test.drain()
+        #expect(sent.elements == ["polite"])
+        #expect(chat.messages.map { chat.note(on: $0) } == ["sent"])
+        await chat.edit(chat.messages[0], to: "too late")
+        #expect(chat.messages.map(\.text) == ["polite"])
+
+        test.holdAttempts()
+        try await chat.send("old")
+        try await test.drain()
+        await chat.edit(chat.messages[1], to: "deferred")
+        #expect(chat.messages[1].text == "deferred")
+        try await test.step()
+        #expect(sent.elements == ["polite", "old"] && chat.messages[1].text == "old")
+    }
+
+    @Test("A message whose action somebody else removes is not shown as being sent")
+    func removedByOthers() async throws {
+        let test = try await TestBroker()
+        let chat = Chat("42", test.broker)
+        try await chat.send("hello")
+        let message = chat.messages[0]
+        #expect(chat.note(on: message) == "sending")
+        try await until { chat.outbox[tag: message.tag] != nil }
+        try await test.broker.cancel(queues: "conversation/42")
+        try await until { chat.note(on: message) == "not to be sent" }
     }
 }

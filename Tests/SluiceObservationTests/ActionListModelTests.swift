@@ -65,10 +65,35 @@ import Testing
         let options = EnqueueOptions(tag: "m-1")
         let ids = try await test.broker.enqueue([Message("a"), Message("b")], options)
         try await until { list[tag: "m-1"]?.id == ids[1] }
-        list.cancel(ids[1])
+        #expect(await list.cancel(ids[1]).value == .removed)
         try await until { list[tag: "m-1"]?.id == ids[0] }
         try await test.broker.setTag(ids[0], "m-2")
         try await until { list[tag: "m-1"] == nil && list[tag: "m-2"]?.id == ids[0] }
+        #expect(list.hasLeft(tag: "m-1") && !list.hasLeft(tag: "m-2") && !list.hasLeft(tag: "m-3"))
+    }
+
+    @Test("Calls with a tag find an action that the list has not read, and say what they have done")
+    func callsByTag() async throws {
+        let test = try await broker()
+        // A list of another queue never reads these.
+        let list = try await loaded(test, .queue("chat/9"))
+        let options = EnqueueOptions(tag: "m-1")
+        let ids = try await test.broker.enqueue([Message("refused"), Message("later")], options)
+        #expect(await list.edit(tag: "m-1", to: Message("b")).value == .done)
+        #expect(await list.edit(tag: "m-2", to: Message("b")).value == .missing)
+        #expect(await list.retry(tag: "m-1").value == false)
+        #expect(await list.retry(tag: "m-2").value == false)
+        try await test.drain()
+        test.holdAttempts()
+        #expect(await list.retry(tag: "m-1").value == true)
+        try await test.drain()
+        #expect(await list.edit(ids[0], to: Message("late")).value == .deferred)
+        #expect(await list.retry(ids[0]).value == false)
+        #expect(await list.cancel(ids[0]).value == .signalled)
+        try await test.drain()
+        #expect(await list.cancel(ids[0]).value == .tooLate)
+        #expect(await list.cancel(tag: "m-1").value?.signalled == 1)
+        #expect(list.error == nil && list.states.isEmpty)
     }
 
     @Test("Try again: after a wait, after a failure that parked the queue, and on a schedule")
@@ -77,7 +102,7 @@ import Testing
         let list = try await loaded(test)
         let later = try await test.broker.enqueue(Message("later")).id
         try await test.drain()
-        await list.retry(later).value
+        #expect(await list.retry(later).value == true)
         try await test.drain()
         try await until { list.states.isEmpty }
 
@@ -85,15 +110,15 @@ import Testing
         try await test.drain()
         try await until { list[refused]?.phase == .parked(.failed, since: test.clock.date) }
         #expect(list[refused]?.lastError == "refused")
-        await list.edit(refused, to: Message("polite")).value
-        await list.retry(refused).value
+        #expect(await list.edit(refused, to: Message("polite")).value == .done)
+        #expect(await list.retry(refused).value == true)
         try await test.drain()
         try await until { list.states.isEmpty }
 
         let evening = test.clock.date.addingTimeInterval(3_600)
         let scheduled = try await test.broker.enqueue(Message("d"), EnqueueOptions(notBefore: evening)).id
         try await until { list[scheduled]?.phase == .scheduled(for: evening) }
-        await list.retry(scheduled).value
+        #expect(await list.retry(scheduled).value == true)
         try await test.drain()
         try await until { list.states.isEmpty }
         #expect(list.error == nil)
@@ -110,7 +135,7 @@ import Testing
         try await test.drain()
         try await until { list[id]?.phase == .dead(.failed, at: test.clock.date) }
         test.holdAttempts()
-        await list.retry(id).value
+        #expect(await list.retry(id).value == true)
         try await test.drain()
         try await until { list[id]?.phase == .running(since: test.clock.date) }
         try await test.finish(id)
@@ -123,10 +148,29 @@ import Testing
         let list = try await loaded(test)
         let id = try await test.broker.enqueue(Message("a")).id
         try await test.close()
-        await list.cancel(id).value
+        #expect(await list.cancel(id).value == nil)
         #expect(list.error?.code == .closed)
         list.error = nil
         #expect(list.error == nil)
+    }
+
+    @Test("A read clears the error of a read, and not that of a call")
+    func errorsApart() async throws {
+        let test = try await broker()
+        let list = ActionListModel(test.broker, .matching("chat/*"), clock: test.clock)
+        // It is refused before anything is read.
+        #expect(await list.cancel(tag: "").value == nil)
+        try await until { list.isLoaded }
+        #expect(list.error?.code == .invalidOptions)
+
+        let unreadable = ActionListModel(test.broker, .queue(""), clock: test.clock)
+        try await until { unreadable.error?.code == .invalidQueueName }
+        #expect(await unreadable.cancel(tag: "").value == nil)
+        #expect(unreadable.error?.code == .invalidOptions)
+        unreadable.error = nil
+        try await test.clock.waitForSleeper(untilUptime: .seconds(1))
+        test.clock.advance(by: .seconds(1))
+        try await until { unreadable.error?.code == .invalidQueueName }
     }
 
     @Test("A model is released while it follows")

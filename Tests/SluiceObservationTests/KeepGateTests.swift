@@ -1,5 +1,6 @@
 import Sluice
 import SluiceObservation
+import SluiceSQLite
 import SluiceTestKit
 import Synchronization
 import Testing
@@ -48,6 +49,45 @@ private final class Server: Sendable {
         }
         #expect(probes.elements == [.zero, .seconds(30), .seconds(60), .seconds(90)])
         try await #expect(broker.gates().map(\.isOpen) == [true])
+        await broker.close()
+    }
+
+    @Test("While the file is locked, the probe is asked again each second, whatever its interval")
+    func locked() async throws {
+        let file = try TemporaryFile()
+        let clock = ManualClock()
+        var options = BrokerOptions()
+        options.clock = clock
+        options.file.lockTimeout = .milliseconds(1)
+        let broker = try await Broker(file: file.path, options: options)
+        let other = try Connection(path: file.path, mode: .write)
+        try other.beginImmediate()
+        let (probes, unlocked) = (EventLog<Duration>(), EventLog<Void>())
+        let keeping = Task {
+            try await broker.keepGate("network", every: .seconds(1_000)) {
+                probes.append(clock.uptime)
+                // The second answer comes when the file is not locked any more.
+                if probes.elements.count > 1 { _ = try? await unlocked.wait(forCount: 1) }
+                return true
+            }
+        }
+        _ = try await probes.wait(forCount: 1)
+        let advancing = Task {
+            while true {
+                try await clock.waitForSleeper(untilUptime: clock.uptime + .seconds(1))
+                clock.advance(by: .seconds(1))
+            }
+        }
+        _ = try await probes.wait(forCount: 2)
+        advancing.cancel()
+        try await #expect(broker.gates().isEmpty)
+        other.rollback()
+        unlocked.append(())
+        while try await broker.gates().isEmpty { await Task.yield() }
+        try await #expect(broker.gates().map(\.isOpen) == [true])
+        keeping.cancel()
+        try await keeping.value
+        #expect(probes.elements.count == 2 && probes.elements[1] < .seconds(1_000))
         await broker.close()
     }
 

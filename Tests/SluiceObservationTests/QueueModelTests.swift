@@ -22,7 +22,7 @@ import Testing
         #expect(list["chat/1"]?.state == .stopped && list["other"] == nil)
         try await test.drain()
         try await until { list.statuses.map(\.queue) == ["chat/2"] && list["chat/2"]?.state == .parked }
-        await list.retry("chat/2").value
+        #expect(await list.retry("chat/2").value == true)
         try await test.drain()
         try await until { list.statuses.isEmpty }
         #expect(list.error == nil)
@@ -41,7 +41,7 @@ import Testing
         try await test.drain()
         try await until { queue.status?.state == .parked }
         try await test.close()
-        await queue.retry().value
+        #expect(await queue.retry().value == nil)
         #expect(queue.error?.code == .closed)
     }
 }

@@ -24,7 +24,7 @@ extension Broker {
     /// have no ``ActionState/ahead`` and ``ActionState/because``. A date that passes is no change.
     ///
     /// - Parameter position: The states that the consumer knows, by an earlier element: the first element has
-    ///   the differences from them, if there are any.
+    ///   the differences from them, perhaps none.
     public func observe(
         actions selection: ActionSelection,
         after position: ActionPosition? = nil

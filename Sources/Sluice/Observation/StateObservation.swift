@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// One observation: collects what may have changed, and reads it when its consumer asks for more.
 ///
-/// It subscribes first and reads then, so that no change is missed. What it reads again without a difference
-/// is not given.
+/// It subscribes first and reads then, so that no change is missed. The first read is given even without a
+/// difference, since the consumer knows then that it is up to date; later ones are not.
 final class StateObservation<Source: StateSource>: Sendable {
     private let source: Source
     private let watch: StateWatch<Source>
@@ -58,8 +58,8 @@ final class StateObservation<Source: StateSource>: Sendable {
         }
         for state in states { known[state.id] = state }
         for state in gone { known[state.id] = nil }
-        watch.knows(known)
-        guard dirty.startsOver || !states.isEmpty || !gone.isEmpty else { return nil }
+        let isFirst = watch.knows(known)
+        guard isFirst || dirty.startsOver || !states.isEmpty || !gone.isEmpty else { return nil }
         return StateUpdate(
             isSnapshot: dirty.startsOver,
             states: states,
@@ -75,6 +75,7 @@ private final class StateWatch<Source: StateSource>: Sendable {
         var dirty: DirtyStates
         var known: Source.Known
         var isReading = false
+        var hasBeenRead = false
         var hasEnded = false
         var waiter: CheckedContinuation<Void, Never>?
         var isDue: Bool { hasEnded || !dirty.isEmpty }
@@ -128,8 +129,13 @@ private final class StateWatch<Source: StateSource>: Sendable {
         }
     }
 
-    func knows(_ known: Source.Known) {
-        watched.withLock { ($0.known, $0.isReading) = (known, false) }
+    /// - Returns: Whether it is the first that has been read.
+    func knows(_ known: Source.Known) -> Bool {
+        watched.withLock { watched in
+            defer { watched.hasBeenRead = true }
+            (watched.known, watched.isReading) = (known, false)
+            return !watched.hasBeenRead
+        }
     }
 
     /// Has the same read again, as a read has failed.

@@ -30,7 +30,9 @@ enum PipeProtocol {
 
     /// Reads a line of the handler.
     static func answer(_ line: [UInt8]) throws(Refusal) -> Answer {
-        guard let text = String(validating: line, as: UTF8.self) else { throw Refusal("it is not valid JSON") }
+        guard let text = String(validating: line, as: UTF8.self) else {
+            throw Refusal("it is not valid JSON")
+        }
         do {
             return try JSONDecoder().decode(Answer.self, checking: text)
         } catch DecodingError.keyNotFound(let key, _) {

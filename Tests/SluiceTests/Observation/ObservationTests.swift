@@ -215,6 +215,12 @@ struct ObservationTests {
         try await #expect(third.next()?.line == "gone 2 unknown, gone 3 succeeded, gone 4 unknown")
         try await broker.enqueue(Note("e"))
         try await #expect(third.next()?.line == "5 waiting")
+        // Nothing has changed since: the consumer is told so.
+        var last = broker.observe(actions: .queue("notes")).makeAsyncIterator()
+        let known = try await last.next()?.position
+        var fourth = broker.observe(actions: .queue("notes"), after: known).makeAsyncIterator()
+        let none = try #require(try await fourth.next())
+        #expect(!none.isSnapshot && none.states.isEmpty && none.gone.isEmpty)
         await broker.close()
     }
 

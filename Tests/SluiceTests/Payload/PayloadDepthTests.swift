@@ -27,7 +27,7 @@ import Testing
         await broker.close()
     }
 
-    @Test("G10: a payload in the file that is no JSON is undecodable; Foundation's reader would end the process")
+    @Test("G10: a payload in the file that is no JSON is undecodable, and does not end the process")
     func brackets() async throws {
         let site = try Site()
         let broker = try await site.broker()

@@ -86,6 +86,22 @@ import Testing
         try await test.close()
     }
 
+    @Test("A crash after the handler of a dead letter says that it does not run again")
+    func deadLetter() async throws {
+        let test = try await TestBroker(.file) { broker in
+            try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { _, _ in .fail("no") }
+        }
+        let id = try await test.broker.enqueue(Note("a")).id
+        try await #expect(test.settled(id) == .deadLettered(.failed))
+        let error = await #expect(throws: TestBroker.Stuck.self) {
+            try await test.crash(afterHandlerOf: id)
+        }
+        let text = error?.description ?? ""
+        #expect(text.hasPrefix("action \(id) of notes: dead"), "\(text)")
+        #expect(text.hasSuffix(": its handler does not run again"), "\(text)")
+        try await test.close()
+    }
+
     @Test("A broker that has not run crashes too, several times, with all that it has stored")
     func beforeRun() async throws {
         let test = try await TestBroker(.file)

@@ -59,4 +59,24 @@ import Testing
         try await #expect(test.settled(failed) == .deadLettered(.failed))
         try await test.close()
     }
+
+    @Test("A gate that opens by itself and a rate limit need time")
+    func time() async throws {
+        let test = try await TestBroker { broker in
+            let options = RouteOptions(rate: RateLimit(1, per: .seconds(60), name: "server"))
+            try broker.route("*", Note.self, options) { _, _ in .success }
+        }
+        let first = try await test.broker.enqueue(Note("a"), EnqueueOptions(gate: "server")).id
+        try await test.broker.closeGate("server", for: .seconds(30))
+        let opening = "waiting for gate server until 2026-01-01T00:00:30.000000Z"
+        await expectStuck(test, first, opening, "advance the clock")
+        try await test.openGate("server")
+        try await #expect(test.settled(first) == .succeeded)
+        let second = try await test.broker.enqueue(Note("b")).id
+        let next = "waiting for the rate limit server until 2026-01-01T00:01:00.000000Z"
+        await expectStuck(test, second, next, "advance the clock")
+        test.clock.advance(by: .seconds(60))
+        try await #expect(test.settled(second) == .succeeded)
+        try await test.close()
+    }
 }
