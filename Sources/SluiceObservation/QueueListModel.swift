@@ -46,7 +46,7 @@ public final class QueueListModel: OperatingModel {
             { (last: Merged?) -> QueueStatusListUpdates in
                 broker.observe(statuses: pattern, after: last?.update.position)
             },
-            merge: { (update: QueueStatusUpdate, last: Merged?) async throws(SluiceError) -> Merged in
+            merge: { (update: QueueStatusListUpdate, last: Merged?) async throws(SluiceError) -> Merged in
                 Merged(update, after: last)
             },
             show: { [weak self] in self?.show($0) != nil }

@@ -146,7 +146,7 @@ import Testing
         var table = RouteTable()
         for (pattern, policy) in [("q/1", .block), ("*", .skip)] as [(QueuePattern, FailurePolicy)] {
             let options = RouteOptions(failure: .all(policy))
-            try table.add(pattern, kind: nil, options: options) { _, _ in .outcome(.success) }
+            try table.add(.pattern(pattern), kinds: [nil], options: options) { _, _ in .outcome(.success) }
         }
         let admission = table.admission
         var rounds = 0

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import Synchronization
 import Testing
 
 @testable import Sluice
