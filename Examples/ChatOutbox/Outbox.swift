@@ -72,7 +72,12 @@ extension Outbox {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await broker.run() }
             group.addTask { try await broker.keepGate("network", every: .seconds(1)) { server.isReachable } }
-            group.addTask { await broker.waitUntilIdle() }
+            group.addTask {
+                // Not until idle: a broker is idle while all that is left waits for the network.
+                for try await _ in broker.observe(statuses: "conversation/*") {
+                    if try await broker.statuses().allSatisfy({ $0.state == .parked }) { return }
+                }
+            }
             // Nothing is left, or a call has failed.
             try await group.next()
             group.cancelAll()

@@ -30,7 +30,7 @@ struct HoldFacts: ParsableArguments {
 
     /// Holds queues.
     ///
-    /// - Returns: The number of the hold, the holds that all of them had already, and the fields of the answer.
+    /// - Returns: The hold's number, the holds that all of them had already, and the fields of the answer.
     func hold(
         _ pattern: QueuePattern,
         in file: FileOption

@@ -23,7 +23,8 @@ let allVerbs = [
         let examples = result.lines.filter { $0.hasPrefix("  sluice \(verb) ") && $0.contains("--file ") }
         #expect(!examples.isEmpty)
         // None is broken to fit 80 columns.
-        let pasted = result.lines.drop { !$0.hasPrefix("Example") }.dropFirst().prefix { !$0.isEmpty }
+        let pasted = result.lines.drop { !$0.hasPrefix("Example") }.dropFirst()
+            .prefix { !$0.hasPrefix("Exit status") }
         #expect(pasted.allSatisfy { $0.hasPrefix("  ") }, "\(pasted)")
         #expect(result.output.contains("Example"))
         #expect(result.output.contains("\nExit status:\n  0 "))

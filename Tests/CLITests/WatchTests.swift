@@ -178,14 +178,12 @@ import Testing
     func locked() async throws {
         let place = try Workplace()
         try await place.enqueue("conversation/2026/11/42")
-        try await watch(place, columns: 60) { session in
+        try await watch(place) { session in
             try await session.wait(for: "broker stopped")
             let connection = try Connection(path: place.path, mode: .write)
             try connection.beginImmediate()
             try await session.press("p")
-            try await session.wait(
-                for: "not held: conversation/…/42; process \(getpid()) "
-            )
+            try await session.wait(for: "not held: conversation/2026/11/42; process \(getpid()) ")
             connection.rollback()
             try await session.press("q")
             try await expectRestored(session, status: 0)

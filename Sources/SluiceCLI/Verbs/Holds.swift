@@ -7,7 +7,7 @@ struct Holds: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "List the holds: who holds which queues, since when and why.",
         discussion: """
-            `sluice resume` ends a hold, by its queue or prefix as it stands here, or by --id and its number. \
+            `sluice resume` ends a hold, by its queue or prefix as it stands here, or by --id and number. \
             With --json: id, queue, holder, reason, since, until.
 
             Example:

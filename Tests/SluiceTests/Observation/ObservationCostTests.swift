@@ -51,7 +51,8 @@ struct ObservationCostTests {
 
     @Test("No snapshot scans the dead letters: by tag and by queue, an index finds them")
     func plans() async throws {
-        let broker = try await Site(.file).broker()
+        let site = try Site()
+        let broker = try await site.broker()
         for selection in [ActionSelection.tag("m"), .queue("notes")] {
             _ = try await broker.observe(actions: selection).first { _ in true }
         }
