@@ -74,6 +74,8 @@ final class Chat {
         // An edit that comes too late changes nothing: the old text is sent, and stays.
         switch await outbox.edit(tag: message.tag, to: action(for: new)).value {
         case .done, .deferred:
+            // It may have been sent in the meantime, with the old text.
+            guard !sent.contains(message.id) else { return }
             if let index = messages.firstIndex(where: { $0.id == message.id }) { messages[index] = new }
         case .missing, .running, nil: break
         }

@@ -5,8 +5,9 @@ extension Broker {
     /// Waits until a running broker has nothing left to run or to wait for.
     ///
     /// The file decides: commits of other connections before the call count. Parked queues do not count, nor
-    /// actions without a route in this broker. Work of this broker that is due later counts, however late. A
-    /// wait of more than five seconds is logged once at `notice`.
+    /// actions without a route in this broker, nor those at a gate that somebody must open. Work of this
+    /// broker that is due later counts, however late, and so does a gate that opens by itself. A wait of more
+    /// than five seconds is logged once at `notice`.
     ///
     /// The call returns at once when the broker stops or the task is cancelled, after a ``run()`` that has
     /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the

@@ -44,7 +44,8 @@ extension Scheduler {
 
     // MARK: - The state of the scheduler and its queues
 
-    var isIdle: Bool { machine.withLock { $0.isIdle } }
+    /// Whether it is idle, and only somebody can change that.
+    var isIdle: Bool { machine.withLock { $0.isIdle && !$0.awaitsGate } }
     /// Whether nothing can be done now; queues may wait for a time or another process.
     var isResting: Bool { machine.withLock { $0.isResting } }
 

@@ -33,7 +33,7 @@ import Testing
         try await running(broker) {
             try await until { try await broker.gates().first?.opensAt != nil }
             try await broker.enqueue((1...5).map { Note("\($0)", in: "q/\($0)") })
-            await broker.waitUntilIdle()
+            try await until { broker.isAtRest(butFor: 0) }
             let gate = try #require(await broker.gates().first)
             let end = try #require(gate.opensAt)
             #expect(Timestamp(end) - Timestamp(gate.since) == .seconds(30) && !gate.isOpen)
@@ -42,7 +42,7 @@ import Testing
             #expect(status.blockedUntil == end)
             try await #expect(broker.status(of: "q/0").because.last == .retry(until: end))
             site.clock.advance(by: .seconds(29))
-            await broker.waitUntilIdle()
+            try await until { broker.isAtRest(butFor: 0) }
             #expect(log.elements == ["first 1"])
             try await until {
                 site.clock.advance(by: .seconds(1))
@@ -52,6 +52,35 @@ import Testing
         }
         let again = isRelease ? "first 1" : "first 2"
         #expect(log.elements.sorted() == (["first 1", again] + (1...5).map { "\($0) 1" }).sorted())
+        await broker.close()
+    }
+
+    @Test("waitUntilIdle waits for a gate that opens by itself")
+    func idle() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.route("*", Note.self, Self.gated) { note, _ in
+            log.append(note.text)
+            return log.elements.count == 1 ? .release(after: .seconds(30), closing: "server") : .success
+        }
+        try await broker.openGate("server")
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            try await until { try await broker.gates().first?.opensAt != nil }
+            let counts = EventLog<Int>()
+            let waiter = Task {
+                await broker.waitUntilIdle()
+                counts.append(log.elements.count)
+            }
+            try await until { broker.life.withLock { !$0.restWaiters.isEmpty } || !counts.elements.isEmpty }
+            try await until {
+                site.clock.advance(by: .seconds(1))
+                return log.elements.count == 2
+            }
+            await waiter.value
+            #expect(counts.elements == [2])
+        }
         await broker.close()
     }
 
@@ -100,7 +129,7 @@ import Testing
             _ = try await log.wait(forCount: 2)
             // Its own delay is over, and the gate's closing is not.
             site.clock.advance(by: .seconds(59))
-            await broker.waitUntilIdle()
+            try await until { broker.isAtRest(butFor: 0) }
             #expect(log.elements == ["a 1", "b 1"])
             site.clock.advance(by: .seconds(1))
             _ = try await log.wait(forCount: 3)
@@ -178,7 +207,7 @@ import Testing
         }
         try await running(second) {
             if seconds < 30 {
-                await second.waitUntilIdle()
+                try await until { second.isAtRest(butFor: 0) }
                 #expect(log.elements.isEmpty)
                 site.clock.advance(by: .seconds(1))
             }

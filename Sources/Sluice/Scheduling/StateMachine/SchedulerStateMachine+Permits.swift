@@ -102,6 +102,11 @@ extension SchedulerStateMachine {
             && agenda.deadlines.time(of: .admitScheduled) == nil
     }
 
+    /// Whether a queue waits for a gate, which may open by itself.
+    var awaitsGate: Bool {
+        obstacles.values.contains { if case .gate = $0 { true } else { false } }
+    }
+
     /// Whether what is left waits for a time, for another process, or for somebody.
     var isResting: Bool {
         permitsInUse == 0 && settling == 0 && ready.isEmpty && !trial.isActive && !agenda.isAdmitting
