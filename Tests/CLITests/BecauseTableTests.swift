@@ -268,8 +268,7 @@ extension BecauseTableTests {
     private func stage(_ broker: Broker) async throws {
         try route(broker)
         try await broker.hold("held", by: "ops", reason: "server moves")
-        try await broker.closeGate("server", for: .seconds(3_600))
-        for room in ["parked", "nowhere", "held", "gated", "closed"] {
+        for room in ["parked", "nowhere", "held", "gated"] {
             try await broker.enqueue(Note(room: room))
         }
         try await broker.enqueue(raw: [
@@ -277,6 +276,10 @@ extension BecauseTableTests {
             RawAction(queue: "kinds", kind: "other", payload: "[]"),
         ])
         await broker.waitUntilIdle()
+        // From here on, work is due later.
+        try await broker.closeGate("server", for: .seconds(3_600))
+        try await broker.enqueue(Note(room: "closed"))
+        for try await status in broker.statusUpdates(of: "closed") where status.state == .gate { break }
         try await broker.enqueue(Note(room: "later"), notBefore: Date(timeIntervalSinceNow: 3_600))
         try await broker.enqueue(Note(room: "retry"))
         for try await status in broker.statusUpdates(of: "retry") where status.state == .retry { break }
