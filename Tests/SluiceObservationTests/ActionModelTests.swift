@@ -35,6 +35,7 @@ import Testing
         try await test.drain()
         let model = ActionModel(test.broker, id, clock: test.clock)
         try await until { model.state?.phase == .ended(.succeeded) }
+        #expect(model.error == nil)
     }
 
     @Test("Calls do not wait until the model has read its action")

@@ -19,8 +19,9 @@ extension Broker {
     /// Waits until the queues of a pattern have nothing left to run or to wait for.
     ///
     /// Other queues may have work all the time. What counts as work, and when the call returns early, is as
-    /// for ``waitUntilIdle()``, but if nothing is left in the file, it returns also before the first
-    /// ``run()``. It traps in a handler of one of these queues. Throws ``SluiceError`` `invalidPattern`.
+    /// for ``waitUntilIdle()``, but a hold that ends by itself counts too, and if nothing is left in the
+    /// file, the call returns also before the first ``run()``. It traps in a handler of one of these queues.
+    /// Throws ``SluiceError`` `invalidPattern`.
     public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
         let form = try pattern.form()
         if store.check.isForked { return }

@@ -26,10 +26,15 @@ package final class Admission: Sendable {
             tolerance = interval * (burst - 1)
         }
 
+        /// The time that the file has for the limit, or less if the wall clock was set back since (G8).
+        func bounded(_ stored: Timestamp, at now: Timestamp) -> Timestamp {
+            // No start sets it further ahead.
+            min(stored, now + tolerance + interval)
+        }
+
         /// When the next start is allowed, if the file has that time for the limit.
         func nextStart(_ stored: Timestamp, at now: Timestamp) -> Timestamp {
-            // If it is further ahead than any start sets it, the wall clock was set back (G8).
-            min(stored, now + tolerance + interval) + (Duration.zero - tolerance)
+            bounded(stored, at: now) + (Duration.zero - tolerance)
         }
     }
 

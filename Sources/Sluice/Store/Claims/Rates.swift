@@ -17,8 +17,7 @@ final class Rates: TransactionSubject {
     /// Counts a start that a limit allows, or that is forced; otherwise returns how long it is to the next.
     func start(by rate: Admission.Rate, isForced: Bool) throws(SQLiteError) -> Duration? {
         let stored = try time(of: rate.name)
-        // If it is further ahead than any start sets it, the wall clock was set back (G8).
-        let time = min(max(stored, now), now + rate.tolerance + rate.interval)
+        let time = max(rate.bounded(stored, at: now), now)
         let wait = time - now - rate.tolerance
         guard wait > .zero, !isForced else {
             try set(rate.name, time + rate.interval)

@@ -21,25 +21,25 @@ struct ActionStateReader {
     /// Returns the numbers of the actions and dead letters of the queues that match a pattern.
     func actions(_ form: QueuePattern.Form) throws(SQLiteError) -> [ActionID] {
         let (first, last) = form.bounds
-        // An empty blob sorts after every name.
+        // The blob sorts after every name, also one that is no text in a damaged file.
         return try connection.cached(
             """
             SELECT a.id FROM sluice_queue_rows AS q
             CROSS JOIN sluice_order_rows AS o ON o.queue_id = q.queue_id
             CROSS JOIN sluice_action_rows AS a
               ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
-            WHERE q.name >= ?1 AND q.name < coalesce(?2, x'')
+            WHERE q.name >= ?1 AND q.name < coalesce(?2, x'ffffffffffffffff')
             UNION ALL
             SELECT a.id FROM sluice_action_rows AS a CROSS JOIN sluice_queue_rows AS q USING (queue_id)
             WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
-              AND q.name >= ?1 AND q.name < coalesce(?2, x'')
+              AND q.name >= ?1 AND q.name < coalesce(?2, x'ffffffffffffffff')
             UNION ALL
             SELECT a.id FROM sluice_queue_rows AS q
             CROSS JOIN sluice_action_rows AS a ON a.queue_id = q.queue_id AND a.not_before_us IS NOT NULL
-            WHERE q.name >= ?1 AND q.name < coalesce(?2, x'')
+            WHERE q.name >= ?1 AND q.name < coalesce(?2, x'ffffffffffffffff')
             UNION ALL
             SELECT d.id FROM sluice_queue_rows AS q CROSS JOIN sluice_dead_rows AS d USING (queue_id)
-            WHERE q.name >= ?1 AND q.name < coalesce(?2, x'')
+            WHERE q.name >= ?1 AND q.name < coalesce(?2, x'ffffffffffffffff')
             """
         ).bind(1, first).bind(2, last).all { ActionID(rawValue: $0.int64(0)) }
     }
