@@ -118,6 +118,20 @@ struct StoreOrderTests {
         #expect(found.withLock { $0 } == ["a", "\u{fffd}a", "\u{fffd}b", "a"])
     }
 
+    @Test("All actions are observed, also those of a queue with a name that is no text")
+    func damagedNameObserved() async throws {
+        let fixture = try await StoreFixture()
+        for name in ["a", "b"] { try await fixture.store.add(name, in: QueueName(name)) }
+        try fixture.execute(Self.naming("b", "x'61'"))
+        let payloads = PayloadReader(PayloadCoder(maximumByteCount: 100))
+        let now = fixture.clock.now
+        let found = try await fixture.store.read { connection in
+            try ActionStateReader(connection: connection, now: now, living: "[]", payloads: payloads)
+                .actions(QueuePattern.Form.prefix([]))
+        }
+        #expect(found.map(\.rawValue).sorted() == [1, 2])
+    }
+
     @Test("Each action is listed once where the last queue of a page has a name that is no text")
     func damagedNameOfPage() async throws {
         let fixture = try await StoreFixture()
