@@ -145,6 +145,7 @@ extension Broker {
             case .starting, .running, .stopping: throw SluiceError(.alreadyRunning, "the broker runs already")
             }
             life.state = .starting
+            scheduler.reset()
             life.hasThrown = true
             life.drained = Event()
             life.ended = Event()

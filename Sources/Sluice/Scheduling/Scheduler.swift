@@ -55,6 +55,7 @@ final class Scheduler: AttemptSource {
     }
 
     /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
+    func reset() { machine.withLock { $0.reset() } }
     func start() { machine.withLock { $0.start() } }
     /// Stops claiming, without a report before ``stop()``.
     func close() { machine.withLock { $0.close() } }

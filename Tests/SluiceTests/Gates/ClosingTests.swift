@@ -55,6 +55,42 @@ import Testing
         await broker.close()
     }
 
+    @Test("G8: a gate opens by itself that was closed while the broker started")
+    func closedAtStart() async throws {
+        let site = try Site()
+        let late = Mutex<Broker?>(nil)
+        let broker = try await site.broker {
+            // The run has read the ends of all closings by then, and claims nothing yet.
+            $0.logger = .acting(at: "the broker runs") {
+                let closed = DispatchSemaphore(value: 0)
+                let broker = late.withLock { $0 }
+                Task {
+                    defer { closed.signal() }
+                    try await broker?.closeGate("server", for: .seconds(30))
+                }
+                closed.wait()
+            }
+        }
+        late.withLock { $0 = broker }
+        let log = EventLog<String>()
+        try broker.route("*", Note.self, Self.gated) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        try await broker.openGate("server")
+        try await broker.enqueue(Note("a"))
+        try await running(broker) {
+            try await until { broker.isAtRest(butFor: 0) }
+            #expect(log.elements.isEmpty)
+            try await until {
+                site.clock.advance(by: .seconds(1))
+                return log.elements == ["a"]
+            }
+        }
+        late.withLock { $0 = nil }
+        await broker.close()
+    }
+
     @Test("waitUntilIdle waits for a gate that opens by itself")
     func idle() async throws {
         let site = try Site(.memory)

@@ -21,7 +21,27 @@ struct LineLogHandler: LogHandler {
     }
 }
 
+/// A log handler that lets a test act at the moment of a line.
+private struct MomentLogHandler: LogHandler {
+    let line: String
+    let action: @Sendable () -> Void
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { if "\(event.message)" == line { action() } }
+}
+
 extension Logger {
+    /// One that does something when a line is logged, and nothing else.
+    static func acting(at line: String, _ action: @escaping @Sendable () -> Void) -> Logger {
+        Logger(label: "test", factory: { _ in MomentLogHandler(line: line, action: action) })
+    }
+
     /// One that keeps its lines, from a level on.
     static func keeping(_ lines: EventLog<String>, from level: Logger.Level = .trace) -> Logger {
         var logger = Logger(label: "test", factory: { _ in LineLogHandler(lines: lines) })

@@ -47,7 +47,10 @@ final class TestMachine {
     var readyCount: Int { machine.readyCount }
     var workAhead: RemainingWork { machine.workAhead(at: .zero) }
 
-    func start() { machine.start() }
+    func start() {
+        machine.reset()
+        machine.start()
+    }
     func stop() -> [SchedulerDecision] { machine.stop() }
     func wake(_ queues: [QueueID]) -> [SchedulerDecision] { machine.wake(queues) }
     func routesChanged() -> [SchedulerDecision] { machine.routesChanged() }

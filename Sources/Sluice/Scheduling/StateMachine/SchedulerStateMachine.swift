@@ -50,12 +50,14 @@ package struct SchedulerStateMachine {
         (self.concurrency, self.triesSuspects) = (concurrency, triesSuspects)
     }
 
-    /// Starts the scheduler of a running broker; ``wake(_:)`` follows with its queues that have work.
-    package mutating func start() {
-        precondition(permitsInUse == 0 && settling == 0, "the scheduler was started while handlers ran")
+    /// Forgets an earlier run, before the file is read for a new one: later commits report what it missed.
+    package mutating func reset() {
+        precondition(permitsInUse == 0 && settling == 0, "the scheduler was reset while handlers ran")
         forget()
-        isOpen = true
     }
+
+    /// Starts claiming; ``wake(_:)`` follows with the queues that have work.
+    package mutating func start() { isOpen = true }
 
     /// Stops claiming; ``stop()`` follows, which may report at once that nothing runs.
     package mutating func close() { isOpen = false }
