@@ -70,6 +70,48 @@ struct ObservationCostTests {
         await broker.close()
     }
 
+    @Test("G11: after a commit of the application's own connection, no other actions than its own are read")
+    func ownTransactions() async throws {
+        let site = try Site()
+        // The signal would have all read again, and the flag below taken, at any time.
+        let broker = try await site.broker { $0.file.watchesWAL = false }
+        let application = try Application(site)
+        let (begun, go, settled, end) = (Signal(), Signal(), Signal(), Signal())
+        try broker.route("notes", Note.self) { _, attempt in
+            begun.send()
+            try await go.received()
+            try application.transaction { try attempt.succeed(in: $0) }
+            settled.send()
+            try await end.received()
+            return .success
+        }
+        try await broker.enqueue([Note("a"), Note("b")])
+        try await running(broker) {
+            try await begun.received()
+            try await until { broker.life.withLock { $0.hasLookedAround } }
+            var updates = broker.observe(actions: .queue("notes")).makeAsyncIterator()
+            try await #expect(updates.next()?.line == "snapshot: 1 running, 2 waiting")
+            _ = broker.store.interest.takeUntoldChange()
+            go.send()
+            try await settled.received()
+            try await broker.store.readForeignChanges()
+            // Its handler has not returned.
+            try await #expect(updates.next()?.line == "gone 1 succeeded")
+            let key = DeduplicationKey("k", policy: .replace)
+            for tag in ["new", "replaced"] {
+                _ = try application.transaction { connection in
+                    try broker.enqueue(Note("c"), EnqueueOptions(tag: tag, key: key), in: connection)
+                }
+                try await broker.store.readForeignChanges()
+                let update = try await updates.next()
+                #expect(update?.line == "3 waiting" && update?.states.first?.details?.tag == tag)
+            }
+            #expect(!broker.store.interest.takeUntoldChange())
+            end.send()
+        }
+        await broker.close()
+    }
+
     /// A process that changes the queues and does not run them.
     private func toldByTool(_ fixture: StoreFixture) async throws {
         let (store, interest) = (fixture.store, fixture.store.interest)

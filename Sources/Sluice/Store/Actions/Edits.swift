@@ -163,7 +163,7 @@ final class Edits: TransactionSubject {
         {
             try blocks.unblock(standing.queue)
         }
-        core.touch(standing.queue)
+        core.touch(action, in: standing.queue)
         try core.events.record(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }

@@ -219,7 +219,6 @@ final class Enqueues: TransactionSubject {
         try groups.setGroups(of: action, in: queue, extras?.groups ?? ActionGroups())
         // It may have been deferred for a gate that it does not need now.
         try schedule.endDeferral(action)
-        core.touch(queue)
     }
 }
 

@@ -53,6 +53,12 @@ extension TransactionCore {
         if !others.isEmpty { outgoing.queues.insert(queue) }
     }
 
+    /// Records a change of one action; of the application's transactions, observers need its number.
+    func touch(_ action: ActionID, in queue: QueueID) {
+        guard isJoined else { return touch(queue) }
+        log(ForeignChange(queue: queue, action: action, change: "update"))
+    }
+
     /// Records that a queue has a new action, with a new sequence.
     func touchNew(_ queue: QueueID) {
         touchedQueues.insert(queue)
