@@ -4,10 +4,10 @@ internal import Synchronization
 extension Broker {
     /// Waits until a running broker has nothing left to run or to wait for.
     ///
-    /// The file decides: commits of other connections before the call count. Parked queues do not count, nor
-    /// actions without a route in this broker, nor those at a gate that somebody must open. Work of this
-    /// broker that is due later counts, however late, and so does a gate that opens by itself. A wait of more
-    /// than five seconds is logged once at `notice`.
+    /// The file decides: commits of other connections before the call count. What ends by itself is waited
+    /// for, however late: a retry, a schedule, a hold or a closed gate with an end, as ``remainingWork()``
+    /// counts them. Parked queues do not count, nor actions without a route in this broker, nor those held
+    /// or at a closed gate until somebody acts. A wait of more than five seconds is logged once at `notice`.
     ///
     /// The call returns at once when the broker stops or the task is cancelled, after a ``run()`` that has
     /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the
@@ -19,9 +19,8 @@ extension Broker {
     /// Waits until the queues of a pattern have nothing left to run or to wait for.
     ///
     /// Other queues may have work all the time. What counts as work, and when the call returns early, is as
-    /// for ``waitUntilIdle()``, but a hold that ends by itself counts too, and if nothing is left in the
-    /// file, the call returns also before the first ``run()``. It traps in a handler of one of these queues.
-    /// Throws ``SluiceError`` `invalidPattern`.
+    /// for ``waitUntilIdle()``, but if nothing is left in the file, the call returns also before the first
+    /// ``run()``. It traps in a handler of one of these queues. Throws ``SluiceError`` `invalidPattern`.
     public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
         let form = try pattern.form()
         if store.check.isForked { return }

@@ -235,7 +235,11 @@ extension Broker {
         case .endTrial: scheduler.endTrial()
         case .pollOthers: lookAroundAgain()
         case .lookForChanges: lookForChanges()
-        case .endControls: attempt(chore, again: nil) { try await $0.endControls() }
+        case .endControls:
+            attempt(chore, again: nil) { [scheduler] store in
+                try await store.endControls()
+                scheduler.endedControls()
+            }
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()

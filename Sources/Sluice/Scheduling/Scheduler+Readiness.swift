@@ -18,6 +18,8 @@ extension Scheduler {
         update { $0.expectEnd(at: time, noLaterThan: limit) }
     }
 
+    func endedControls() { machine.withLock { $0.agenda.isEndingControls = false } }
+
     func schedule(_ chore: Chore, within delay: Duration) {
         schedule(chore, noLaterThan: clock.uptime + delay)
     }
@@ -45,7 +47,7 @@ extension Scheduler {
     // MARK: - The state of the scheduler and its queues
 
     /// Whether it is idle, and only somebody can change that.
-    var isIdle: Bool { machine.withLock { $0.isIdle && !$0.awaitsGate } }
+    var isIdle: Bool { machine.withLock { $0.isIdle && !$0.awaitsEnd } }
     /// Whether nothing can be done now; queues may wait for a time or another process.
     var isResting: Bool { machine.withLock { $0.isResting } }
 

@@ -148,8 +148,8 @@ struct StatusTests {
         try await broker.hold("notes", by: "night", for: .seconds(60))
         try await broker.enqueue(Note("a"))
         try await whileRunning(broker) {
-            await broker.waitUntilIdle()
-            try await #expect(broker.status(of: "notes").state == .held)
+            try await until { try await broker.status(of: "notes").state == .held }
+            try await until { broker.isAtRest(butFor: 0) }
             site.clock.advance(by: .seconds(60))
             _ = await events.first { $0.line.hasPrefix("resumed") }
             _ = try await log.wait(forCount: 1)

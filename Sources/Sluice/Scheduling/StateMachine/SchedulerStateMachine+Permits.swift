@@ -102,10 +102,8 @@ extension SchedulerStateMachine {
             && agenda.deadlines.time(of: .admitScheduled) == nil
     }
 
-    /// Whether a queue waits for a gate, which may open by itself.
-    var awaitsGate: Bool {
-        obstacles.values.contains { if case .gate = $0 { true } else { false } }
-    }
+    /// Whether a hold or the closing of a gate ends by itself, after which queues may have more to do.
+    var awaitsEnd: Bool { agenda.nextEnd != nil || agenda.isEndingControls }
 
     /// Whether what is left waits for a time, for another process, or for somebody.
     var isResting: Bool {
@@ -125,7 +123,7 @@ extension SchedulerStateMachine {
             case .attempt(let claim): decisions.append(.timeOut(claim: claim))
             case .chore(let chore):
                 if chore == .admitScheduled { agenda.isAdmitting = true }
-                if chore == .endControls { agenda.nextEnd = nil }
+                if chore == .endControls { (agenda.nextEnd, agenda.isEndingControls) = (nil, true) }
                 decisions.append(.perform(chore))
             case .queue(let queue):
                 guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
