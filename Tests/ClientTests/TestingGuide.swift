@@ -127,7 +127,7 @@ func cancelled() async throws {
 
     #expect(try await test.broker.cancel(message.id) == .signalled)
     try await test.finish(message.id, throwing: Rejected())
-    #expect(try await message.settled() == .removed)
+    #expect(try await test.settled(message.id) == .removed)
     #expect(sender.calls.elements.isEmpty)
 }
 
