@@ -398,7 +398,7 @@ CREATE TABLE sluice_changes (
     -- NULL: the change is about the whole queue, or about several of its actions.
     action_id INTEGER,
     -- cancel: the action runs and is marked in sluice_state_rows; its handler must be cancelled.
-    -- success: the application has settled the action in its own transaction; its handler has not returned yet.
+    -- success: the application has settled the action in a transaction of its own.
     -- runner: another process has started or stopped running the queues.
     -- look: another process leaves the queues to the others, which check all of them for work.
     change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'cancel', 'success', 'wake', 'hold',
