@@ -147,8 +147,8 @@ import Testing
         #expect(hold["until"] is String)
         let second = try await place.sluice("pause", "chat", "--by", "ops", "--json").objects()
         #expect(second.first?["id"] as? Int == 2 && second.first?["holder"] as? String == "ops")
-        let run = try await place.sluice("run", "--exec", "true", "--until-empty")
-        // A hold with an end is work for later.
+        // A hold with an end is work for later, which is waited for.
+        let run = try await place.sluice("run", "--exec", "true", "--until-empty", "--for", "3s")
         #expect(run.status == .exited(1) && run.errors.contains("1 held"), "\(run)")
         #expect(run.errors.contains("the first is due in 1 h 59 min"), "\(run)")
         let part = try await place.sluice("resume", "mail/1", "chat")
