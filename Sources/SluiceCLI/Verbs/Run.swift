@@ -99,8 +99,8 @@ struct Run: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "End when nothing runs, could run, or waits for a retry or its time; actions parked, held or "
-                + "at a closed gate are left."
+            "End when nothing runs, could run, or waits for a retry, its time, or the end of a hold or of a "
+                + "gate's closing; actions that are parked, held or gated without an end are left."
         )
     )
     var untilEmpty = false
