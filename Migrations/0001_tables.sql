@@ -398,11 +398,10 @@ CREATE TABLE sluice_changes (
     -- NULL: the change is about the whole queue, or about several of its actions.
     action_id INTEGER,
     -- cancel: the action runs and is marked in sluice_state_rows; its handler must be cancelled.
-    -- success: the application has settled the action in a transaction of its own.
     -- runner: another process has started or stopped running the queues.
     -- look: another process leaves the queues to the others, which check all of them for work.
-    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'cancel', 'success', 'wake', 'hold',
-                                              'gate', 'runner', 'look')),
+    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'cancel', 'wake', 'hold', 'gate',
+                                              'runner', 'look')),
     CHECK ((queue_id IS NULL) = (change IN ('hold', 'gate', 'runner', 'look')))
 ) STRICT;
 

@@ -85,12 +85,11 @@ extension WaitingOrder {
 
     /// Marks all passes to be read again, since other connections may have moved them.
     ///
-    /// New actions are compared with the mark, and a success has opened its groups in the file; any other
-    /// change may concern the start of a group.
+    /// New actions are compared with the mark; any other change may concern the start of a group.
     func outdatePasses(_ changes: [ForeignChange]) {
         guard !passQueues.isEmpty else { return }
         for queue in passQueues { lanes[queue]?.pass?.outdate() }
-        for change in changes where change.action != nil && !["insert", "success"].contains(change.change) {
+        for change in changes where change.action != nil && change.change != "insert" {
             repeatPass(of: change.queue)
         }
     }
