@@ -18,6 +18,7 @@ extension Scheduler {
         update { $0.expectEnd(at: time, noLaterThan: limit) }
     }
 
+    /// The holds and closings whose time had come are ended, and the next end is known.
     func endedControls() { machine.withLock { $0.agenda.isEndingControls = false } }
 
     func schedule(_ chore: Chore, within delay: Duration) {
