@@ -166,6 +166,14 @@ import Testing
         let other = try await test.broker.enqueue(Message("b", in: "chat/2")).id
         try await until { list[other]?.phase == .waiting && first(other) == gate }
         #expect(list.error == nil)
+
+        // The date of the one passes while the gate is still closed.
+        try await test.broker.closeGate("server", for: .seconds(60))
+        try await test.drain(for: .seconds(30))
+        let later = try await loaded(test)
+        let longer = Because.gate("server", until: end.addingTimeInterval(30))
+        try await until { later.states.allSatisfy { later.because(of: $0).first == longer } }
+        #expect(later.states.map(\.phase) == [.waiting, .waiting])
     }
 
     @Test("By a tag, the reasons are of the queue of the newest action, also after its move")
