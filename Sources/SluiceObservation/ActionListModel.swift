@@ -86,10 +86,10 @@ public final class ActionListModel: OperatingModel {
 
     /// How the last action with a tag that left the list has ended; `nil` while one is in the list.
     ///
-    /// It is of what this model has seen; the application's data says more. `nil` is also a tag of which the
-    /// model has seen no action: one that ends before the model has read it is not seen.
-    /// `ActionEnd.unknown` is an action that was moved to another queue or tagged otherwise, and one of which
-    /// this process does not know the end, as when another process has settled it.
+    /// It is of what this model has seen; the application's data says more. The result is also `nil` if the
+    /// model has seen no action with the tag: an action can end before the model has read it.
+    /// `ActionEnd.unknown` is for an action that was moved out of the selection or tagged otherwise, and for
+    /// one that another process has ended.
     public func end(tag: String) -> ActionEnd? {
         _ = states
         guard let tagged = tags[tag], tagged.ids.isEmpty else { return nil }
@@ -98,9 +98,9 @@ public final class ActionListModel: OperatingModel {
 
     /// Why an action waits, or is not tried again yet: `QueueStatus.because` of its queue.
     ///
-    /// For a waiting action that is mostly what the head of its queue waits for, or that it runs. For a
-    /// retrying one it also has the gate that is closed. It is empty in other phases, and until the queue has
-    /// been read. With a selection by tag or of one action, the queue of the newest action is read.
+    /// For a waiting action that is mostly what the head of its queue waits for, or that the head runs. The
+    /// result is empty for other phases, and until the queue has been read. If the selection is a tag or one
+    /// action, only the queue of the newest action is read.
     public func because(of state: ActionState) -> [Because] {
         switch state.phase {
         case .waiting, .retrying: state.details.flatMap { queues?[$0.queue] }?.because ?? []
@@ -134,9 +134,9 @@ public final class ActionListModel: OperatingModel {
 
     /// Replaces the payload of an action that does not run: see `Broker.edit(_:to:ifRunning:)`.
     ///
-    /// After the result `done`, every attempt has the new payload. `running` means that an attempt runs with
-    /// the old payload, which has not been changed. `missing` means that the action has ended or is a dead
-    /// letter. To edit for the attempt after a running one, use the broker's call.
+    /// After the result `done`, all later attempts have the new payload. `running` means that an attempt runs
+    /// with the old payload, and that nothing has been changed. `missing` means that the action has ended or
+    /// is a dead letter. To store an edit for the attempt after a running one, use the broker's call.
     @discardableResult
     public func edit(_ action: ActionID, to new: some Action) -> Task<ActionChange?, Never> {
         edit(.action(action), to: new)
