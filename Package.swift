@@ -156,7 +156,6 @@ let package = Package(
                 "Sluice",
                 "SluiceGRDB",
                 "SluiceObservation",
-                argumentParser,
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ],
             path: "Examples/ChatOutbox"

@@ -1,4 +1,4 @@
-#if CommandLineTool && GRDB
+#if GRDB
 import Foundation
 import GRDB
 import Sluice
@@ -20,5 +20,7 @@ struct SendMessage: Action {
     var conversation: String
     /// A conversation has a queue of its own: its messages leave one by one, in their order.
     var queue: QueueName { "conversation/\(conversation)" }
+    /// By its tag the action goes with the message: see the trigger.
+    var options: EnqueueOptions { EnqueueOptions(tag: "message-\(message)") }
 }
 #endif

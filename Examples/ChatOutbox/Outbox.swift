@@ -1,4 +1,4 @@
-#if CommandLineTool && GRDB
+#if GRDB
 import Foundation
 import GRDB
 import Sluice
@@ -31,18 +31,20 @@ struct Outbox: Sendable {
             DELETE FROM sluice_actions WHERE tag = 'message-' || OLD.id;
         END
         """
-}
 
-extension Outbox {
     /// Stores a message and what is to be done for it, both or neither.
     func send(_ text: String, to conversation: String) async throws -> Message {
         try await pool.write { [broker] db in
             let message = try Message(conversation: conversation, text: text).insertAndFetch(db)
             let send = SendMessage(message: db.lastInsertedRowID, conversation: conversation)
-            // By its tag the action goes with the message: see the trigger.
-            try broker.enqueue(send, EnqueueOptions(tag: "message-\(send.message)"), in: db)
+            try broker.enqueue(send, in: db)
             return message
         }
+    }
+
+    /// Deletes a message, sent or not; returns whether there was one.
+    func retract(_ id: Int64) async throws -> Bool {
+        try await pool.write { try Message.deleteOne($0, id: id) }
     }
 
     /// Sends what waits, and returns when nothing is left.
@@ -84,28 +86,18 @@ extension Outbox {
         }
     }
 
-    /// Shows all messages, each with what is to be done for it, and then each change, if it follows.
+    /// Shows all messages, each with what its action does or waits for, and then each change, if it follows.
     func list(follow: Bool, show: (String, Message) -> Void) async throws {
         var shown: [Int64?: String] = [:]
-        // It says when to read; messages and actions are then of one moment.
         for try await _ in broker.observe(actions: .matching("conversation/*")) {
-            let all = try await pool.read { db in
-                try Row.fetchAll(db, sql: Self.listing).map { (try Message(row: $0), $0["word"] as String) }
-            }
-            for (message, word) in all where shown.updateValue(word, forKey: message.id) != word {
-                show(word, message)
+            for message in try await pool.read({ try Message.orderByPrimaryKey().fetchAll($0) }) {
+                let action = try await broker.actions(tag: "message-\(message.id ?? 0)").last
+                let word = message.sentAt != nil ? "sent" : action.map { "\($0.phase)" } ?? "stored"
+                if shown.updateValue(word, forKey: message.id) != word { show(word, message) }
             }
             if !follow { return }
         }
     }
-
-    private static let listing = """
-        SELECT message.*, CASE
-            WHEN a.id IS NULL THEN iif(sentAt IS NULL, 'not to be sent', 'sent')
-            WHEN a.running_since IS NULL THEN coalesce('again at ' || a.next_attempt_at, 'sending')
-            ELSE 'sending' END AS word
-        FROM message LEFT JOIN sluice_actions AS a ON a.tag = 'message-' || message.id ORDER BY message.id
-        """
 }
 
 /// Stands for a server on a bad network: it is slow, often out of reach, and sometimes busy.

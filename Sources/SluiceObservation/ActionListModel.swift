@@ -11,7 +11,7 @@ public import Sluice
 /// ```
 ///
 /// The model reads the states once and then their changes, until it is released or the broker is closed.
-/// It does not keep actions that have ended: the application's own data says that a message is sent.
+/// It does not keep actions that have ended, only how: see ``end(tag:)``.
 ///
 /// Calls are for buttons: they return at once and are performed in their order, each in a task that returns
 /// the result. After an error it is `nil`, and ``error`` has the error. Calls with a tag ask the broker, so
@@ -19,62 +19,59 @@ public import Sluice
 @MainActor
 @Observable
 public final class ActionListModel: OperatingModel {
-    private typealias Merged = MergedUpdate<ActionState>
+    /// The actions with a tag: those in the list, and how the one that left it last has ended.
+    private struct Tagged {
+        var ids: Set<ActionID> = []
+        var end = ActionEnd.unknown
+    }
 
     /// The actions that wait, run, or are dead letters, in the order in which they were enqueued.
-    public private(set) var states: [ActionState] = []
+    public var states: [ActionState] { list.all }
     /// Whether ``states`` has been read: before that, it is empty.
-    public private(set) var isLoaded = false
+    public var isLoaded: Bool { list.isLoaded }
     /// The last error of a call of this model, or else of reading; set it to `nil` when it has been shown.
     ///
     /// After an error of reading the model reads again, a second later, and then clears that error.
     public var error: SluiceError? {
-        get { callError ?? readError }
-        set { (callError, readError) = (newValue, nil) }
+        get { callError ?? list.error ?? queues?.error }
+        set {
+            (callError, list.error) = (newValue, nil)
+            queues?.error = nil
+        }
     }
     var callError: SluiceError?
-    private var readError: SluiceError?
     /// The action that has ended last.
     private(set) var ended: ActionState?
+    private let list: FollowedStates<ActionState>
+    /// The queues that say why actions wait; `nil` while none is known.
+    private var queues: QueueListModel?
     private let broker: any ActionBroker
-    /// The actions by tag; empty for a tag whose actions have all left the list.
-    @ObservationIgnored private var ids: [String: Set<ActionID>] = [:]
+    private let selection: ActionSelection
+    private let clock: any BrokerClock
+    @ObservationIgnored private var tags: [String: Tagged] = [:]
     @ObservationIgnored var latest: (@Sendable () async -> Void)?
-    @ObservationIgnored private var following: Following?
 
     /// Makes a model that follows the actions of a selection.
     ///
     /// - Parameter clock: The clock of the wait after an error.
-    public convenience init(
+    public init(
         _ broker: any ActionBroker,
         _ selection: ActionSelection,
         clock: any BrokerClock = SystemClock()
     ) {
-        self.init(broker, selection, endOf: nil, clock)
-    }
-
-    /// - Parameter action: An action of which the end is shown even if it came before the first read.
-    init(
-        _ broker: any ActionBroker,
-        _ selection: ActionSelection,
-        endOf action: ActionID?,
-        _ clock: any BrokerClock
-    ) {
         self.broker = broker
-        following = Following(
-            clock,
-            { (last: Merged?) -> ActionUpdates in
-                broker.observe(actions: selection, after: last?.update.position)
-            },
-            merge: { [weak self] (update: ActionUpdate, last: Merged?) async throws(SluiceError) -> Merged in
-                if let action, last == nil, update.states.isEmpty {
-                    let state = try await broker.action(action)
-                    if case .ended = state.phase { await self?.end(state) }
-                }
-                return Merged(update, after: last)
-            },
-            show: { [weak self] in self?.show($0) != nil }
-        )
+        self.selection = selection
+        self.clock = clock
+        list = FollowedStates(clock) {
+            broker.observe(actions: selection, after: $0)
+        } missed: { (update: ActionUpdate) async throws(SluiceError) -> [ActionState] in
+            // One action may have ended before it was read.
+            guard let action = selection.action, update.isSnapshot, update.states.isEmpty else { return [] }
+            let state = try await broker.action(action)
+            if case .ended = state.phase { return [state] }
+            return []
+        }
+        list.willShow = { [weak self] in self?.note($0) }
     }
 
     /// The state of an action; `nil` if it has ended or is not of the selection.
@@ -84,13 +81,31 @@ public final class ActionListModel: OperatingModel {
     public subscript(tag tag: String) -> ActionState? {
         // First, so that a view of a tag without actions is drawn again too.
         let states = states
-        return ids[tag]?.max().flatMap { states[id: $0] }
+        return tags[tag]?.ids.max().flatMap { states[id: $0] }
     }
 
-    /// Whether actions with a tag were in the list and all have left it, whoever ended, moved or tagged them.
-    public func hasLeft(tag: String) -> Bool {
+    /// How the last action with a tag that left the list has ended; `nil` while one is in the list.
+    ///
+    /// It is of what this model has seen; the application's data says more. The result is also `nil` if the
+    /// model has seen no action with the tag: an action can end before the model has read it.
+    /// `ActionEnd.unknown` is for an action that was moved out of the selection or tagged otherwise, and for
+    /// one that another process has ended.
+    public func end(tag: String) -> ActionEnd? {
         _ = states
-        return ids[tag]?.isEmpty == true
+        guard let tagged = tags[tag], tagged.ids.isEmpty else { return nil }
+        return tagged.end
+    }
+
+    /// Why an action waits, or is not tried again yet: `QueueStatus.because` of its queue.
+    ///
+    /// For a waiting action that is mostly what the head of its queue waits for, or that the head runs. The
+    /// result is empty for other phases, and until the queue has been read. If the selection is a tag or one
+    /// action, only the queue of the newest action is read.
+    public func because(of state: ActionState) -> [Because] {
+        switch state.phase {
+        case .waiting, .retrying: state.details.flatMap { queues?[$0.queue] }?.because ?? []
+        case .scheduled, .running, .parked, .dead, .ended: []
+        }
     }
 
     /// Cancels an action, whatever it does: see `Broker.cancel(_:)`.
@@ -117,10 +132,11 @@ public final class ActionListModel: OperatingModel {
     @discardableResult
     public func retry(tag: String) -> Task<Bool?, Never> { retry(.newest(tag: tag)) }
 
-    /// Replaces the payload of an action that waits or has parked its queue: see `Broker.edit(_:to:)`.
+    /// Replaces the payload of an action that does not run: see `Broker.edit(_:to:ifRunning:)`.
     ///
-    /// The result `deferred` means that an attempt runs with the old payload: if it succeeds, the edit is
-    /// lost. `missing` means that the action has ended or is a dead letter.
+    /// After the result `done`, all later attempts have the new payload. `running` means that an attempt runs
+    /// with the old payload, and that nothing has been changed. `missing` means that the action has ended or
+    /// is a dead letter. To store an edit for the attempt after a running one, use the broker's call.
     @discardableResult
     public func edit(_ action: ActionID, to new: some Action) -> Task<ActionChange?, Never> {
         edit(.action(action), to: new)
@@ -149,27 +165,31 @@ public final class ActionListModel: OperatingModel {
     func edit(_ target: ActionTarget, to new: some Action) -> Task<ActionChange?, Never> {
         perform { [broker] () async throws(SluiceError) -> ActionChange in
             guard let id = try await target.id(in: broker) else { return .missing }
-            return try await broker.edit(id, to: new, ifRunning: .next)
+            return try await broker.edit(id, to: new, ifRunning: .refuse)
         }
     }
 
-    private func end(_ state: ActionState) { ended = state }
-
-    private func show(_ result: Result<Merged, SluiceError>) {
-        switch result {
-        case .failure(let error): readError = error
-        case .success(let merged):
-            let update = merged.update
-            if update.isSnapshot { ids = ids.mapValues { _ in [] } }
-            for state in update.gone { if case .ended = state.phase { end(state) } }
-            for state in update.gone + update.states {
-                if let tag = states[id: state.id]?.details?.tag { ids[tag]?.remove(state.id) }
-            }
-            for state in update.states {
-                if let tag = state.details?.tag { ids[tag, default: []].insert(state.id) }
-            }
-            (states, isLoaded, readError) = (merged.all, true, nil)
+    private func note(_ merged: MergedUpdate<ActionState>) {
+        let update = merged.update
+        if update.isSnapshot { tags = tags.mapValues { $0.ids.isEmpty ? $0 : Tagged() } }
+        for state in merged.gone + update.states {
+            var end = ActionEnd.unknown
+            if case .ended(let known) = state.phase { (ended, end) = (state, known) }
+            guard let tag = states[id: state.id]?.details?.tag else { continue }
+            tags[tag]?.ids.remove(state.id)
+            tags[tag]?.end = end
         }
+        for state in update.states {
+            if let tag = state.details?.tag { tags[tag, default: Tagged()].ids.insert(state.id) }
+        }
+        followQueues(of: merged.all.last)
+    }
+
+    /// Follows the queues of the selection, or else the queue of the newest action.
+    private func followQueues(of newest: ActionState?) {
+        let queue = newest?.details.map { QueuePattern($0.queue.rawValue) }
+        let pattern = selection.pattern ?? queue
+        if pattern != queues?.pattern { queues = pattern.map { QueueListModel(broker, $0, clock: clock) } }
     }
 }
 #endif

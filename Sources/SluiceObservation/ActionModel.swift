@@ -21,7 +21,7 @@ public final class ActionModel {
     ///
     /// - Parameter clock: The clock of the wait after an error.
     public init(_ broker: any ActionBroker, _ action: ActionID, clock: any BrokerClock = SystemClock()) {
-        list = ActionListModel(broker, .action(action), endOf: action, clock)
+        list = ActionListModel(broker, .action(action), clock: clock)
         target = .action(action)
     }
 
@@ -35,6 +35,8 @@ public final class ActionModel {
 
     /// The state; `nil` until it has been read, and if there is no action with the tag.
     public var state: ActionState? { list.states.last ?? list.ended }
+    /// Why the action waits, or is not tried again yet, as in `ActionListModel.because(of:)`.
+    public var because: [Because] { state.map { list.because(of: $0) } ?? [] }
     /// The last error, as in `ActionListModel.error`.
     public var error: SluiceError? {
         get { list.error }

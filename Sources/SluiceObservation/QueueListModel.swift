@@ -13,24 +13,22 @@ public import Sluice
 @MainActor
 @Observable
 public final class QueueListModel: OperatingModel {
-    private typealias Merged = MergedUpdate<QueueStatus>
-
     /// The queues with work, by name.
-    public private(set) var statuses: [QueueStatus] = []
+    public var statuses: [QueueStatus] { list.all }
     /// Whether ``statuses`` has been read: before that, it is empty.
-    public private(set) var isLoaded = false
+    public var isLoaded: Bool { list.isLoaded }
     /// The last error of a call of this model, or else of reading; set it to `nil` when it has been shown.
     ///
     /// After an error of reading the model reads again, a second later, and then clears that error.
     public var error: SluiceError? {
-        get { callError ?? readError }
-        set { (callError, readError) = (newValue, nil) }
+        get { callError ?? list.error }
+        set { (callError, list.error) = (newValue, nil) }
     }
+    let pattern: QueuePattern
     var callError: SluiceError?
-    private var readError: SluiceError?
+    private let list: FollowedStates<QueueStatus>
     private let broker: any ActionBroker
     @ObservationIgnored var latest: (@Sendable () async -> Void)?
-    @ObservationIgnored private var following: Following?
 
     /// Makes a model that follows the queues of a pattern.
     ///
@@ -41,16 +39,8 @@ public final class QueueListModel: OperatingModel {
         clock: any BrokerClock = SystemClock()
     ) {
         self.broker = broker
-        following = Following(
-            clock,
-            { (last: Merged?) -> QueueStatusListUpdates in
-                broker.observe(statuses: pattern, after: last?.update.position)
-            },
-            merge: { (update: QueueStatusListUpdate, last: Merged?) async throws(SluiceError) -> Merged in
-                Merged(update, after: last)
-            },
-            show: { [weak self] in self?.show($0) != nil }
-        )
+        self.pattern = pattern
+        list = FollowedStates(clock) { broker.observe(statuses: pattern, after: $0) }
     }
 
     /// The status of a queue; `nil` if it has no work or is not of the pattern.
@@ -63,13 +53,6 @@ public final class QueueListModel: OperatingModel {
     public func retry(_ queue: QueueName) -> Task<Bool?, Never> {
         perform { [broker] () async throws(SluiceError) -> Bool in
             try await broker.retryNow(QueuePattern(queue.rawValue)) > 0
-        }
-    }
-
-    private func show(_ result: Result<Merged, SluiceError>) {
-        switch result {
-        case .failure(let error): readError = error
-        case .success(let merged): (statuses, isLoaded, readError) = (merged.all, true, nil)
         }
     }
 }

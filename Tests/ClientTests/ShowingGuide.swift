@@ -27,35 +27,37 @@ struct ChatMessage: Identifiable, Sendable {
 @Observable
 final class Chat {
     private(set) var messages: [ChatMessage] = []
-    private var sent: Set<UUID> = []
     let conversation: String
     let outbox: ActionListModel
     private let broker: Broker
 
     init(_ conversation: String, _ broker: Broker) {
-        self.conversation = conversation
-        self.broker = broker
+        (self.conversation, self.broker) = (conversation, broker)
         outbox = ActionListModel(broker, .queue("conversation/\(conversation)"))
     }
 
     func send(_ text: String) async throws {
         let message = ChatMessage(text: text)
+        let post = PostMessage(message: message.id, conversation: conversation, text: text)
         // By its tag a message finds its action.
-        try await broker.enqueue(action(for: message), EnqueueOptions(tag: message.tag))
+        try await broker.enqueue(post, EnqueueOptions(tag: message.tag))
         // Only now is there something that its buttons can cancel and edit.
         messages.append(message)
     }
 
     func note(on message: ChatMessage) -> String {
-        if sent.contains(message.id) { return "sent" }
         guard let state = outbox[tag: message.tag] else {
-            // The list learns of an action a little after it is stored. One that has left was removed.
-            return outbox.hasLeft(tag: message.tag) ? "not to be sent" : "sending"
+            return switch outbox.end(tag: message.tag) {
+            case .succeeded: "sent"
+            case .removed, .deadLettered, .unknown: "not to be sent"
+            case nil: ""
+            }
         }
-        switch state.phase {
-        case .waiting, .scheduled, .running, .ended: return "sending"
-        case .retrying(let date): return "trying again at \(date.formatted(date: .omitted, time: .standard))"
-        case .parked, .dead: return "not sent: \(state.lastError ?? "")"
+        return switch state.phase {
+        case .waiting: "queued: \(outbox.because(of: state).first?.description ?? "")"
+        case .retrying(let date): "trying again at \(date.formatted(date: .omitted, time: .standard))"
+        case .scheduled, .running, .ended: "sending"
+        case .parked, .dead: "not sent: \(state.lastError ?? "")"
         }
     }
 
@@ -69,32 +71,15 @@ final class Chat {
     func retry(_ message: ChatMessage) { outbox.retry(tag: message.tag) }
 
     func edit(_ message: ChatMessage, to text: String) async {
-        var new = message
-        new.text = text
-        // An edit that comes too late changes nothing: the old text is sent, and stays.
-        switch await outbox.edit(tag: message.tag, to: action(for: new)).value {
-        case .done, .deferred:
-            // It may have been sent in the meantime, with the old text.
-            guard !sent.contains(message.id) else { return }
-            if let index = messages.firstIndex(where: { $0.id == message.id }) { messages[index] = new }
-        case .missing, .running, nil: break
-        }
+        let post = PostMessage(message: message.id, conversation: conversation, text: text)
+        // A message that is being sent, or has been sent, keeps its text.
+        guard await outbox.edit(tag: message.tag, to: post).value == .done else { return }
+        if let index = messages.firstIndex(where: { $0.id == message.id }) { messages[index].text = text }
     }
 
     func cancel(_ message: ChatMessage) {
         messages.removeAll { $0.id == message.id }
         outbox.cancel(tag: message.tag)
-    }
-
-    func markSent(_ post: PostMessage) {
-        sent.insert(post.message)
-        // An edit during the attempt came too late.
-        guard let index = messages.firstIndex(where: { $0.id == post.message }) else { return }
-        messages[index].text = post.text
-    }
-
-    private func action(for message: ChatMessage) -> PostMessage {
-        PostMessage(message: message.id, conversation: conversation, text: message.text)
     }
 }
 
@@ -162,29 +147,29 @@ private func until(_ condition: () -> Bool) async throws {
         for block in whole { #expect(code.contains(block), "\(block)") }
     }
 
-    @Test("Messages are shown as sending, waiting, refused and sent, and can be edited, retried and deleted")
+    @Test("Messages are shown as queued, retrying, refused and sent, and can be edited, retried and deleted")
     func shows() async throws {
         let test = try await TestBroker()
         let chat = Chat("42", test.broker)
         let options = RouteOptions(retry: FixedRetry(every: .seconds(30)))
-        try test.broker.route("conversation/*", PostMessage.self, options) { [chat] post, attempt in
+        try test.broker.route("conversation/*", PostMessage.self, options) { post, attempt in
             if post.text == "refused" { return .fail("too rude") }
-            if attempt.number == 1 { return .retry }
-            await chat.markSent(post)
-            return .success
+            return attempt.number == 1 ? .retry : .success
         }
         try await chat.send("hello")
         try await chat.send("refused")
         try await chat.send("deleted")
         let messages = chat.messages
-        #expect(messages.map { chat.note(on: $0) } == ["sending", "sending", "sending"])
+        try await until { messages.allSatisfy { chat.note(on: $0) == "queued: broker stopped" } }
         try await test.drain()
         try await until { chat.note(on: messages[0]).hasPrefix("trying again at ") }
+        try await until { chat.note(on: messages[1]).hasPrefix("queued: waiting for retry until ") }
+        #expect(chat.canRetry(messages[0]) && !chat.canRetry(messages[1]))
         try await test.drain(for: .seconds(30))
         try await until { chat.note(on: messages[1]) == "not sent: too rude" && chat.canRetry(messages[1]) }
-        #expect(chat.note(on: chat.messages[0]) == "sent")
+        try await until { chat.note(on: messages[0]) == "sent" }
         chat.cancel(messages[2])
-        try await until { chat.outbox[tag: messages[2].tag] == nil }
+        try await until { chat.outbox.end(tag: messages[2].tag) == .removed }
         await chat.edit(messages[1], to: "polite")
         chat.retry(messages[1])
         try await until { chat.messages.map { chat.note(on: $0) } == ["sent", "sent"] }
@@ -192,33 +177,45 @@ private func until(_ condition: () -> Bool) async throws {
         #expect(chat.outbox.error == nil)
     }
 
-    @Test("A message that is deleted or edited right after it is stored is not sent, or with its new text")
+    @Test("Deleted or edited right after it is stored, a message is not sent, or with its new text")
     func rightAfterSending() async throws {
         let test = try await TestBroker()
         let sent = EventLog<String>()
         let chat = Chat("42", test.broker)
-        try test.broker.route("conversation/*", PostMessage.self) { [chat] post, _ in
+        try test.broker.route("conversation/*", PostMessage.self) { post, _ in
             sent.append(post.text)
-            await chat.markSent(post)
             return .success
         }
         try await chat.send("deleted")
         chat.cancel(chat.messages[0])
         try await chat.send("rude")
         await chat.edit(chat.messages[0], to: "polite")
+        #expect(chat.messages.map(\.text) == ["polite"])
+        try await until { chat.outbox[tag: chat.messages[0].tag] != nil }
         try await test.drain()
         #expect(sent.elements == ["polite"])
-        #expect(chat.messages.map { chat.note(on: $0) } == ["sent"])
+        try await until { chat.note(on: chat.messages[0]) == "sent" }
         await chat.edit(chat.messages[0], to: "too late")
         #expect(chat.messages.map(\.text) == ["polite"])
+    }
 
+    @Test("A message that is being sent keeps its text")
+    func whileSending() async throws {
+        let test = try await TestBroker()
+        let sent = EventLog<String>()
+        let chat = Chat("42", test.broker)
+        try test.broker.route("conversation/*", PostMessage.self) { post, _ in
+            sent.append(post.text)
+            return .success
+        }
         test.holdAttempts()
         try await chat.send("old")
         try await test.drain()
-        await chat.edit(chat.messages[1], to: "deferred")
-        #expect(chat.messages[1].text == "deferred")
+        await chat.edit(chat.messages[0], to: "new")
+        try await until { chat.note(on: chat.messages[0]) == "sending" }
         try await test.step()
-        #expect(sent.elements == ["polite", "old"] && chat.messages[1].text == "old")
+        try await until { chat.note(on: chat.messages[0]) == "sent" }
+        #expect(sent.elements == ["old"] && chat.messages.map(\.text) == ["old"])
     }
 
     @Test("A message whose action somebody else removes is not shown as being sent")
@@ -227,7 +224,6 @@ private func until(_ condition: () -> Bool) async throws {
         let chat = Chat("42", test.broker)
         try await chat.send("hello")
         let message = chat.messages[0]
-        #expect(chat.note(on: message) == "sending")
         try await until { chat.outbox[tag: message.tag] != nil }
         try await test.broker.cancel(queues: "conversation/42")
         try await until { chat.note(on: message) == "not to be sent" }

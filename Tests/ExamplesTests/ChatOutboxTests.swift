@@ -17,18 +17,18 @@ struct ChatOutboxTests {
         let file = try TemporaryFile(name: "chat.sqlite")
         for name in Self.conversations {
             let texts = (1...Self.count).map { "\(name) says \($0)" }
-            let stored = try await Self.run(["send", "--file", file.path, name] + texts)
+            let stored = try await Self.run(["send", name] + texts, in: file)
             #expect(stored.count == Self.count)
             #expect(stored.allSatisfy { $0.contains(" \(name) [stored] \(name) says ") })
         }
-        let waiting = try await Self.run(["list", "--file", file.path])
-        #expect(waiting.allSatisfy { $0.contains("[sending]") })
+        let waiting = try await Self.run(["list"], in: file)
+        #expect(waiting.allSatisfy { $0.contains("[waiting]") })
 
         try await Self.runAndKill(file, afterLines: 10)
-        let rest = try await Self.run(["run", "--file", file.path])
+        let rest = try await Self.run(["run"], in: file)
         #expect(rest.allSatisfy { $0.contains("[sent]") })
 
-        let list = try await Self.run(["list", "--file", file.path])
+        let list = try await Self.run(["list"], in: file)
         #expect(list.count == Self.conversations.count * Self.count)
         #expect(list.allSatisfy { $0.contains("[sent]") })
         let database = try DatabaseQueue(path: file.path)
@@ -52,24 +52,25 @@ struct ChatOutboxTests {
     @Test("A message that is retracted before it is sent takes along what was to be done for it")
     func retracted() async throws {
         let file = try TemporaryFile(name: "chat.sqlite")
-        _ = try await Self.run(["send", "--file", file.path, "Ana", "one", "two", "three"])
-        _ = try await Self.run(["retract", "--file", file.path, "2"])
+        _ = try await Self.run(["send", "Ana", "one", "two", "three"], in: file)
+        _ = try await Self.run(["retract", "2"], in: file)
         #expect(
-            try await Self.run(["list", "--file", file.path]) == [
-                "1 Ana [sending] one", "3 Ana [sending] three",
+            try await Self.run(["list"], in: file) == [
+                "1 Ana [waiting] one", "3 Ana [waiting] three",
             ]
         )
-        let sent = try await Self.run(["run", "--file", file.path])
+        let sent = try await Self.run(["run"], in: file)
         #expect(sent == ["1 Ana [sent] one", "3 Ana [sent] three"])
     }
 
     @Test("The list follows what another process sends")
     func follows() async throws {
         let file = try TemporaryFile(name: "chat.sqlite")
-        _ = try await Self.run(["send", "--file", file.path, "Ana", "one", "two"])
+        _ = try await Self.run(["send", "Ana", "one", "two"], in: file)
         let result = try await Subprocess.run(
             Self.program,
-            arguments: ["list", "--follow", "--file", file.path],
+            arguments: ["list", "--follow"],
+            workingDirectory: file.directory,
             input: .none,
             output: .sequence,
             error: .discarded
@@ -77,13 +78,13 @@ struct ChatOutboxTests {
             var lines: [String] = []
             for try await line in execution.standardOutput.strings() {
                 lines.append(line)
-                if lines.count == 2 { _ = try await Self.run(["run", "--file", file.path]) }
+                if lines.count == 2 { _ = try await Self.run(["run"], in: file) }
                 if line.contains("2 Ana [sent] two") { try execution.send(signal: .kill) }
             }
             return lines
         }
         let lines = result.closureResult
-        #expect(lines.first?.contains("1 Ana [sending] one") == true, "\(lines)")
+        #expect(lines.first?.contains("1 Ana [waiting] one") == true, "\(lines)")
         #expect(lines.contains { $0.contains("1 Ana [sent] one") })
         #expect(lines.contains { $0.contains("2 Ana [sent] two") })
     }
@@ -93,7 +94,8 @@ struct ChatOutboxTests {
         let file = try TemporaryFile(name: "chat.sqlite")
         let result = try await Subprocess.run(
             Self.program,
-            arguments: ["retract", "--file", file.path, "7"],
+            arguments: ["retract", "7"],
+            workingDirectory: file.directory,
             output: .discarded,
             error: .string(limit: 64 * 1_024)
         )
@@ -102,10 +104,11 @@ struct ChatOutboxTests {
     }
 
     /// Runs a verb to its end; the lines that it writes.
-    private static func run(_ arguments: [String]) async throws -> [String] {
+    private static func run(_ arguments: [String], in file: TemporaryFile) async throws -> [String] {
         let result = try await Subprocess.run(
             program,
             arguments: Arguments(arguments),
+            workingDirectory: file.directory,
             output: .string(limit: 1_024 * 1_024),
             error: .string(limit: 64 * 1_024)
         )
@@ -117,7 +120,8 @@ struct ChatOutboxTests {
     private static func runAndKill(_ file: TemporaryFile, afterLines count: Int) async throws {
         let result = try await Subprocess.run(
             program,
-            arguments: ["run", "--file", file.path],
+            arguments: ["run"],
+            workingDirectory: file.directory,
             input: .none,
             output: .sequence,
             error: .discarded
@@ -140,5 +144,10 @@ struct ChatOutboxTests {
         let path = neighbour.deletingLastPathComponent().appendingPathComponent("sluice-chat-outbox").path
         return .path(FilePath(path))
     }
+}
+
+extension TemporaryFile {
+    /// The program keeps its file where it is started.
+    fileprivate var directory: FilePath { FilePath(path).removingLastComponent() }
 }
 #endif

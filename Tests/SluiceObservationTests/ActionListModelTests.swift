@@ -69,7 +69,135 @@ import Testing
         try await until { list[tag: "m-1"]?.id == ids[0] }
         try await test.broker.setTag(ids[0], "m-2")
         try await until { list[tag: "m-1"] == nil && list[tag: "m-2"]?.id == ids[0] }
-        #expect(list.hasLeft(tag: "m-1") && !list.hasLeft(tag: "m-2") && !list.hasLeft(tag: "m-3"))
+    }
+
+    @Test("How the last action with a tag ended is known when all with the tag have left the list")
+    func ends() async throws {
+        let test = try await broker()
+        let list = try await loaded(test)
+        let options = EnqueueOptions(tag: "m-1")
+        let ids = try await test.broker.enqueue([Message("a"), Message("b")], options)
+        try await until { list[tag: "m-1"]?.id == ids[1] }
+        #expect(await list.cancel(ids[1]).value == .removed)
+        try await until { list[tag: "m-1"]?.id == ids[0] }
+        #expect(list.end(tag: "m-1") == nil)
+        // The action is still there, but it is not of this tag any more.
+        try await test.broker.setTag(ids[0], "m-2")
+        try await until { list.end(tag: "m-1") == .unknown }
+        #expect(list.end(tag: "m-2") == nil && list.end(tag: "m-3") == nil)
+        try await test.drain()
+        try await until { list.end(tag: "m-2") == .succeeded }
+
+        try await test.broker.enqueue(Message("c"), options)
+        try await until { list[tag: "m-1"] != nil }
+        #expect(list.end(tag: "m-1") == nil)
+        #expect(await list.cancel(tag: "m-1").value?.removed == 1)
+        try await until { list.end(tag: "m-1") == .removed }
+        #expect(list.end(tag: "m-2") == .succeeded && list.states.isEmpty)
+    }
+
+    @Test("An action that moves to a queue outside the selection has no known end")
+    func moved() async throws {
+        let test = try await broker()
+        let list = try await loaded(test, .queue("chat/1"))
+        let id = try await test.broker.enqueue(Message("a"), EnqueueOptions(tag: "m-1")).id
+        try await until { list[tag: "m-1"] != nil }
+        try await test.broker.move(id, to: "chat/2")
+        try await until { list.end(tag: "m-1") == .unknown }
+        #expect(list.states.isEmpty)
+    }
+
+    @Test("More changes than an observation keeps: the ends that are known stay known")
+    func endsAfterGap() async throws {
+        let test = try await broker()
+        let list = try await loaded(test)
+        let id = try await test.broker.enqueue(Message("a"), EnqueueOptions(tag: "m-1")).id
+        try await test.broker.enqueue(Message("b"), EnqueueOptions(tag: "m-2"))
+        try await until { list.states.count == 2 }
+        #expect(await list.cancel(id).value == .removed)
+        try await until { list.end(tag: "m-1") == .removed }
+        // One commit: the list begins again with a snapshot.
+        try await test.broker.enqueue((1...10_001).map { Message("\($0)", in: "chat/2") })
+        try await until { list.states.count == 10_002 }
+        #expect(list.end(tag: "m-1") == .removed && list.end(tag: "m-2") == nil)
+        #expect(list[tag: "m-2"]?.phase == .waiting)
+    }
+
+    @Test("Why an action waits or retries is why its queue does not move; in other phases there is no reason")
+    func because() async throws {
+        let test = try await broker()
+        let list = try await loaded(test)
+        func first(_ id: ActionID) -> Because? { list[id].flatMap { list.because(of: $0).first } }
+        let ids = try await test.broker.enqueue([
+            Message("later"), Message("b"), Message("refused", in: "chat/2"), Message("c", in: "chat/2"),
+        ])
+        try await until { ids.allSatisfy { first($0) == .stopped } }
+        try await test.drain()
+        let due = test.clock.date.addingTimeInterval(30)
+        try await until { list[ids[0]]?.phase == .retrying(at: due) && first(ids[1]) == .retry(until: due) }
+        #expect(first(ids[0]) == .retry(until: due))
+        let now = test.clock.date
+        let parked = Because.parked(by: ids[2], cause: .failed, error: "refused", since: now)
+        try await until { list[ids[2]]?.lastError == "refused" && first(ids[3]) == parked }
+        #expect(first(ids[2]) == nil)
+        try await test.broker.hold("chat/1", by: "ann")
+        let held = Because.held(by: "ann", reason: "", until: nil)
+        try await until { first(ids[0]) == held && first(ids[1]) == held }
+        #expect(list.error == nil)
+    }
+
+    @Test("A gate that an outcome has closed is a reason, with its end, for that action and for others")
+    func becauseOfGate() async throws {
+        let test = try await TestBroker { broker in
+            var options = RouteOptions()
+            options.gates = ["server"]
+            try broker.route("chat/*", Message.self, options) { message, _ in
+                message.text == "busy" ? .release(after: .seconds(30), closing: "server") : .success
+            }
+        }
+        let list = try await loaded(test)
+        func first(_ id: ActionID) -> Because? { list[id].flatMap { list.because(of: $0).first } }
+        try await test.broker.openGate("server")
+        let busy = try await test.broker.enqueue(Message("busy")).id
+        try await test.drain()
+        let end = test.clock.date.addingTimeInterval(30)
+        let gate = Because.gate("server", until: end)
+        try await until { list[busy]?.phase == .retrying(at: end) && first(busy) == gate }
+        let other = try await test.broker.enqueue(Message("b", in: "chat/2")).id
+        try await until { list[other]?.phase == .waiting && first(other) == gate }
+        #expect(list.error == nil)
+
+        // The date of the one passes while the gate is still closed.
+        try await test.broker.closeGate("server", for: .seconds(60))
+        try await test.drain(for: .seconds(30))
+        let later = try await loaded(test)
+        let longer = Because.gate("server", until: end.addingTimeInterval(30))
+        try await until { later.states.allSatisfy { later.because(of: $0).first == longer } }
+        #expect(later.states.map(\.phase) == [.waiting, .waiting])
+    }
+
+    @Test("By a tag, the reasons are of the queue of the newest action, also after its move")
+    func becauseByTag() async throws {
+        let test = try await broker()
+        let list = try await loaded(test, .tag("m-1"))
+        try await test.broker.hold("chat/1", by: "ann")
+        try await test.broker.hold("chat/2", by: "bob")
+        func because() -> [Because] { list[tag: "m-1"].map { list.because(of: $0) } ?? [] }
+        func isHeld(by holder: String) -> Bool {
+            because().contains(.held(by: holder, reason: "", until: nil))
+        }
+        let options = EnqueueOptions(tag: "m-1")
+        let first = try await test.broker.enqueue(Message("a"), options).id
+        try await until { isHeld(by: "ann") }
+        try await test.broker.move(first, to: "chat/2")
+        try await until { isHeld(by: "bob") && !isHeld(by: "ann") }
+        let second = try await test.broker.enqueue(Message("b"), options).id
+        try await until { isHeld(by: "ann") }
+        #expect(await list.cancel(second).value == .removed)
+        try await until { isHeld(by: "bob") }
+        #expect(await list.cancel(first).value == .removed)
+        try await until { because().isEmpty }
+        #expect(list.error == nil)
     }
 
     @Test("Calls with a tag find an action that the list has not read, and say what they have done")
@@ -87,7 +215,7 @@ import Testing
         test.holdAttempts()
         #expect(await list.retry(tag: "m-1").value == true)
         try await test.drain()
-        #expect(await list.edit(ids[0], to: Message("late")).value == .deferred)
+        #expect(await list.edit(ids[0], to: Message("late")).value == .running)
         #expect(await list.retry(ids[0]).value == false)
         #expect(await list.cancel(ids[0]).value == .signalled)
         try await test.drain()

@@ -60,4 +60,40 @@ import Testing
         try await until { model.state?.phase == .ended(.removed) }
         #expect(model.state?.id == ids[0])
     }
+
+    @Test("Why an action waits is known from its enqueue to its end")
+    func because() async throws {
+        let test = try await broker()
+        let hold = try await test.broker.hold("chat/1", by: "ann")
+        let id = try await test.broker.enqueue(Message("a")).id
+        let model = ActionModel(test.broker, id, clock: test.clock)
+        #expect(model.because.isEmpty)
+        let held = Because.held(by: "ann", reason: "", until: nil)
+        try await until { model.because.contains(held) }
+        try await test.broker.endHold(hold)
+        try await test.drain()
+        try await until { model.state?.phase == .ended(.succeeded) }
+        #expect(model.because.isEmpty && model.error == nil)
+    }
+
+    @Test("A running action is not edited: its attempt and the next have the text that it has")
+    func editWhileRunning() async throws {
+        let handled = EventLog<String>()
+        let test = try await TestBroker { broker in
+            let options = RouteOptions(retry: .fixed(.seconds(30)))
+            try broker.route("chat/*", Message.self, options) { message, attempt in
+                handled.append(message.text)
+                return attempt.number == 1 ? .retry : .success
+            }
+        }
+        test.holdAttempts()
+        let id = try await test.broker.enqueue(Message("old")).id
+        let model = ActionModel(test.broker, id, clock: test.clock)
+        try await test.drain()
+        #expect(await model.edit(to: Message("new")).value == .running)
+        try await test.step()
+        test.letAttemptsGo()
+        try await test.drain(for: .seconds(30))
+        #expect(handled.elements == ["old", "old"])
+    }
 }

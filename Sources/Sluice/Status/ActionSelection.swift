@@ -28,6 +28,18 @@ public struct ActionSelection: Sendable, Hashable {
         ActionSelection(value: .pattern(pattern))
     }
 
+    /// The action, of a selection of one.
+    package var action: ActionID? { if case .action(let id) = value { id } else { nil } }
+
+    /// The queues, of a selection by them.
+    package var pattern: QueuePattern? {
+        switch value {
+        case .action, .tag: nil
+        case .queue(let name): QueuePattern(name.rawValue)
+        case .pattern(let pattern): pattern
+        }
+    }
+
     func form() throws(SluiceError) -> Form {
         switch value {
         case .action(let id): return .action(id)
