@@ -5,8 +5,15 @@ import Sluice
 @main
 enum ChatOutbox {
     #if GRDB
-    static func main() async throws {
-        let arguments = Array(CommandLine.arguments.dropFirst())
+    static func main() async {
+        do {
+            try await perform(Array(CommandLine.arguments.dropFirst()))
+        } catch {
+            fail("\(error)", status: 1)
+        }
+    }
+
+    private static func perform(_ arguments: [String]) async throws {
         let outbox = try await Outbox("chat.sqlite")
         switch arguments.first {
         case "send" where arguments.count > 2:
@@ -30,8 +37,8 @@ enum ChatOutbox {
     static func main() { fail("use swift run --traits GRDB …") }
     #endif
 
-    private static func fail(_ sentence: String) -> Never {
+    private static func fail(_ sentence: String, status: Int32 = 64) -> Never {
         FileHandle.standardError.write(Data("\(sentence)\n".utf8))
-        exit(64)
+        exit(status)
     }
 }

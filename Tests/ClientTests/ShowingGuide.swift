@@ -27,6 +27,7 @@ struct ChatMessage: Identifiable, Sendable {
 @Observable
 final class Chat {
     private(set) var messages: [ChatMessage] = []
+    private var ends: [UUID: ActionEnd] = [:]
     let conversation: String
     let outbox: ActionListModel
     private let broker: Broker
@@ -40,17 +41,22 @@ final class Chat {
         let message = ChatMessage(text: text)
         let post = PostMessage(message: message.id, conversation: conversation, text: text)
         // By its tag a message finds its action.
-        try await broker.enqueue(post, EnqueueOptions(tag: message.tag))
+        let receipt = try await broker.enqueue(post, EnqueueOptions(tag: message.tag))
         // Only now is there something that its buttons can cancel and edit.
         messages.append(message)
+        // The list never has an action that ends at once.
+        Task { [weak self] in
+            let end = try await receipt.settled()
+            self?.ends[message.id] = end
+        }
     }
 
     func note(on message: ChatMessage) -> String {
         guard let state = outbox[tag: message.tag] else {
-            return switch outbox.end(tag: message.tag) {
+            return switch outbox.end(tag: message.tag) ?? ends[message.id] {
             case .succeeded: "sent"
-            case .removed, .deadLettered, .unknown: "not to be sent"
-            case nil: ""
+            case nil: "sending"
+            default: "not to be sent"
             }
         }
         return switch state.phase {
