@@ -88,6 +88,7 @@ import Testing
         try await test.drain()
         try await until { list.end(tag: "m-2") == .succeeded }
 
+        try await test.broker.hold("chat/1", by: "ann")
         try await test.broker.enqueue(Message("c"), options)
         try await until { list[tag: "m-1"] != nil }
         #expect(list.end(tag: "m-1") == nil)

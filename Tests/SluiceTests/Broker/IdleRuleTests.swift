@@ -1,4 +1,5 @@
 import SluiceTestKit
+import Synchronization
 import Testing
 
 @testable import Sluice

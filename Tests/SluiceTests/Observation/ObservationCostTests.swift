@@ -1,6 +1,7 @@
 import SluiceSQLite
 import SluiceTestKit
 import TestSupport
+import Synchronization
 import Testing
 
 @testable import Sluice
