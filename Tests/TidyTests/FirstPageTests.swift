@@ -13,7 +13,7 @@ import Testing
         String(decoding: try Repository.current.data(of: path), as: UTF8.self)
     }
 
-    @Test("It has at most 1,200 words, the drawing first, and its sections in the order of a newcomer's questions")
+    @Test("It has at most 1,200 words, the drawing first, and its sections in a newcomer's order")
     func shape() throws {
         let text = try Self.text(of: "README.md")
         let words = text.split { $0.isWhitespace }.count
