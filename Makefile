@@ -59,6 +59,7 @@ lint:  ## Check the Swift files against the project's format
 	swift format lint --strict --recursive --parallel $(SOURCES)
 
 interface:  ## Write the public interface, which `make test` compares, to Interface/
+	swift build --build-tests --enable-all-traits
 	.ci/interface --update
 
 docs: setup  ## Write the documentation of the libraries to .build/documentation
