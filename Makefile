@@ -6,7 +6,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 
 .DEFAULT_GOAL := help
 .PHONY: demo test test-wake-ups test-processes test-wal test-mutants test-sanitizers test-reliability \
-	bench bench-quick bench-check build format lint docs \
+	bench bench-quick bench-check build format lint interface docs \
 	setup setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
@@ -18,6 +18,7 @@ test: export SLUICE_STRICT = 1
 test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	swift build --build-tests --enable-all-traits
 	@$(MAKE) --no-print-directory lint
+	@.ci/interface
 	@.ci/client
 	@.ci/test
 
@@ -56,6 +57,10 @@ format:  ## Rewrite the Swift files in the project's format
 
 lint:  ## Check the Swift files against the project's format
 	swift format lint --strict --recursive --parallel $(SOURCES)
+
+interface:  ## Write the public interface, which `make test` compares, to Interface/
+	swift build --build-tests --enable-all-traits
+	.ci/interface --update
 
 docs: setup  ## Write the documentation of the libraries to .build/documentation
 	.ci/docs

@@ -18,33 +18,34 @@ import Testing
         #expect(readme.contains("```swift\n\(example)```"))
     }
 
-    @Test("the example sends each conversation in order, to a server that fails at first")
+    @Test("the example sends its message once the server takes it, and keeps nothing")
     func exampleRuns() async throws {
         let file = try TemporaryFile()
         let server = ForgetfulServer()
-        let outbox = try await openOutbox(file.path, sendingTo: server)
-        try await chat(outbox)
-        #expect(server.received("42") == ["Are you there?", "Hello?"])
-        #expect(server.received("7") == ["This one waits for nobody."])
+        let running = Task { try await chat(file.path) { try server.take($0, $1) } }
+        _ = try await server.taken.wait(forCount: 1)
+        running.cancel()
+        try await running.value
+        #expect(server.taken.elements == ["42: Are you there?"])
+        // Both attempts have one key, by which the server knows the second one.
+        #expect(server.keys.elements.count == 2)
+        #expect(Set(server.keys.elements).count == 1)
+        let outbox = try await Broker(file: file.path)
         #expect(try await outbox.actionCount() == 0)
         await outbox.close()
     }
 }
 
 /// Refuses the first message that it is sent, and takes every other.
-private final class ForgetfulServer: ChatServer {
+private final class ForgetfulServer: Sendable {
     private struct Refused: Error {}
 
-    private let log = EventLog<(conversation: String, text: String)>()
-    private let calls = EventLog<String>()
+    let taken = EventLog<String>()
+    let keys = EventLog<String>()
 
-    func received(_ conversation: String) -> [String] {
-        log.elements.filter { $0.conversation == conversation }.map(\.text)
-    }
-
-    func send(_ text: String, to conversation: String, transaction: String) async throws {
-        calls.append(transaction)
-        if calls.elements.first == transaction, calls.elements.count == 1 { throw Refused() }
-        log.append((conversation, text))
+    func take(_ message: SendMessage, _ key: String) throws {
+        keys.append(key)
+        if keys.elements.count == 1 { throw Refused() }
+        taken.append("\(message.conversation): \(message.text)")
     }
 }
