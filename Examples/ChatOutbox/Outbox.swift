@@ -86,18 +86,29 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Shows all messages, each with what its action does or waits for, and then each change, if it follows.
+    /// Shows all messages, each with what is to be done for it, and then each change, if it follows.
     func list(follow: Bool, show: (String, Message) -> Void) async throws {
         var shown: [Int64?: String] = [:]
+        // It says when to read; messages and actions are then of one moment.
         for try await _ in broker.observe(actions: .matching("conversation/*")) {
-            for message in try await pool.read({ try Message.orderByPrimaryKey().fetchAll($0) }) {
-                let action = try await broker.actions(tag: "message-\(message.id ?? 0)").last
-                let word = message.sentAt != nil ? "sent" : action.map { "\($0.phase)" } ?? "stored"
-                if shown.updateValue(word, forKey: message.id) != word { show(word, message) }
+            let all = try await pool.read { db in
+                try Row.fetchAll(db, sql: Self.listing).map { (try Message(row: $0), $0["word"] as String) }
+            }
+            for (message, word) in all where shown.updateValue(word, forKey: message.id) != word {
+                show(word, message)
             }
             if !follow { return }
         }
     }
+
+    private static let listing = """
+        SELECT message.*, CASE
+            WHEN sentAt IS NOT NULL THEN 'sent'
+            WHEN a.id IS NULL THEN 'not to be sent'
+            WHEN a.running_since IS NULL THEN coalesce('again at ' || a.next_attempt_at, 'sending')
+            ELSE 'sending' END AS word
+        FROM message LEFT JOIN sluice_actions AS a ON a.tag = 'message-' || message.id ORDER BY message.id
+        """
 }
 
 /// Stands for a server on a bad network: it is slow, often out of reach, and sometimes busy.

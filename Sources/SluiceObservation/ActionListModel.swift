@@ -33,21 +33,21 @@ public final class ActionListModel: OperatingModel {
     ///
     /// After an error of reading the model reads again, a second later, and then clears that error.
     public var error: SluiceError? {
-        get { callError ?? list.error ?? queues?.error }
+        get { callError ?? list.error ?? queues.values.lazy.compactMap(\.error).first }
         set {
             (callError, list.error) = (newValue, nil)
-            queues?.error = nil
+            for queue in queues.values { queue.error = nil }
         }
     }
     var callError: SluiceError?
     /// The action that has ended last.
     private(set) var ended: ActionState?
     private let list: FollowedStates<ActionState>
-    /// The queues that say why actions wait; `nil` while none is known.
-    private var queues: QueueListModel?
     private let broker: any ActionBroker
     private let selection: ActionSelection
     private let clock: any BrokerClock
+    /// The queues that say why actions wait, from the first question on.
+    @ObservationIgnored private var queues: [QueuePattern: QueueListModel] = [:]
     @ObservationIgnored private var tags: [String: Tagged] = [:]
     @ObservationIgnored var latest: (@Sendable () async -> Void)?
 
@@ -86,10 +86,11 @@ public final class ActionListModel: OperatingModel {
 
     /// How the last action with a tag that left the list has ended; `nil` while one is in the list.
     ///
-    /// It is of what this model has seen; the application's data says more. The result is also `nil` if the
-    /// model has seen no action with the tag: an action can end before the model has read it.
-    /// `ActionEnd.unknown` is for an action that was moved out of the selection or tagged otherwise, and for
-    /// one that another process has ended.
+    /// Of several that leave in one update it is the newest. It is of what this model has seen; the
+    /// application's data says more. The result is also `nil` if the model has seen no action with the tag: an
+    /// action can end before the model has read it. `ActionEnd.unknown` is for an action that was moved out of
+    /// the selection or tagged otherwise, for one that another process has ended, and for one that ended among
+    /// more changes than an observation keeps.
     public func end(tag: String) -> ActionEnd? {
         _ = states
         guard let tagged = tags[tag], tagged.ids.isEmpty else { return nil }
@@ -99,13 +100,19 @@ public final class ActionListModel: OperatingModel {
     /// Why an action waits, or is not tried again yet: `QueueStatus.because` of its queue.
     ///
     /// For a waiting action that is mostly what the head of its queue waits for, or that the head runs. The
-    /// result is empty for other phases, and until the queue has been read. If the selection is a tag or one
-    /// action, only the queue of the newest action is read.
+    /// result is empty for other phases, and until the queue has been read. The first call begins to follow
+    /// the statuses of the selection's queues, or for a tag or one action that of its queue. They are read
+    /// apart from the states, so for a moment the two can differ.
     public func because(of state: ActionState) -> [Because] {
         switch state.phase {
-        case .waiting, .retrying: state.details.flatMap { queues?[$0.queue] }?.because ?? []
-        case .scheduled, .running, .parked, .dead, .ended: []
+        case .waiting, .retrying: break
+        case .scheduled, .running, .parked, .dead, .ended: return []
         }
+        guard let queue = state.details?.queue else { return [] }
+        let pattern = selection.pattern ?? QueuePattern(queue.rawValue)
+        let model = queues[pattern] ?? QueueListModel(broker, pattern, clock: clock)
+        queues[pattern] = model
+        return model[queue]?.because ?? []
     }
 
     /// Cancels an action, whatever it does: see `Broker.cancel(_:)`.
@@ -182,14 +189,10 @@ public final class ActionListModel: OperatingModel {
         for state in update.states {
             if let tag = state.details?.tag { tags[tag, default: Tagged()].ids.insert(state.id) }
         }
-        followQueues(of: merged.all.last)
-    }
-
-    /// Follows the queues of the selection, or else the queue of the newest action.
-    private func followQueues(of newest: ActionState?) {
-        let queue = newest?.details.map { QueuePattern($0.queue.rawValue) }
-        let pattern = selection.pattern ?? queue
-        if pattern != queues?.pattern { queues = pattern.map { QueueListModel(broker, $0, clock: clock) } }
+        if selection.pattern == nil {
+            let left = Set(merged.all.compactMap { $0.details?.queue.rawValue })
+            queues = queues.filter { left.contains($0.key.rawValue) }
+        }
     }
 }
 #endif

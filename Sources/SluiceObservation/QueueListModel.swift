@@ -24,7 +24,6 @@ public final class QueueListModel: OperatingModel {
         get { callError ?? list.error }
         set { (callError, list.error) = (newValue, nil) }
     }
-    let pattern: QueuePattern
     var callError: SluiceError?
     private let list: FollowedStates<QueueStatus>
     private let broker: any ActionBroker
@@ -39,7 +38,6 @@ public final class QueueListModel: OperatingModel {
         clock: any BrokerClock = SystemClock()
     ) {
         self.broker = broker
-        self.pattern = pattern
         list = FollowedStates(clock) { broker.observe(statuses: pattern, after: $0) }
     }
 

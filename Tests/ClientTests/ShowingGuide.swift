@@ -52,6 +52,8 @@ final class Chat {
     }
 
     func note(on message: ChatMessage) -> String {
+        // The list may still show an action whose end is known.
+        if ends[message.id] == .succeeded { return "sent" }
         guard let state = outbox[tag: message.tag] else {
             return switch outbox.end(tag: message.tag) ?? ends[message.id] {
             case .succeeded: "sent"

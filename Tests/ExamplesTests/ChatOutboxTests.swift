@@ -22,7 +22,7 @@ struct ChatOutboxTests {
             #expect(stored.allSatisfy { $0.contains(" \(name) [stored] \(name) says ") })
         }
         let waiting = try await Self.run(["list"], in: file)
-        #expect(waiting.allSatisfy { $0.contains("[waiting]") })
+        #expect(waiting.allSatisfy { $0.contains("[sending]") })
 
         try await Self.runAndKill(file, afterLines: 10)
         let rest = try await Self.run(["run"], in: file)
@@ -56,7 +56,7 @@ struct ChatOutboxTests {
         _ = try await Self.run(["retract", "2"], in: file)
         #expect(
             try await Self.run(["list"], in: file) == [
-                "1 Ana [waiting] one", "3 Ana [waiting] three",
+                "1 Ana [sending] one", "3 Ana [sending] three",
             ]
         )
         let sent = try await Self.run(["run"], in: file)
@@ -84,7 +84,7 @@ struct ChatOutboxTests {
             return lines
         }
         let lines = result.closureResult
-        #expect(lines.first?.contains("1 Ana [waiting] one") == true, "\(lines)")
+        #expect(lines.first?.contains("1 Ana [sending] one") == true, "\(lines)")
         #expect(lines.contains { $0.contains("1 Ana [sent] one") })
         #expect(lines.contains { $0.contains("2 Ana [sent] two") })
     }

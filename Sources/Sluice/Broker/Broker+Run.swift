@@ -146,6 +146,8 @@ extension Broker {
             }
             life.state = .starting
             scheduler.reset()
+            // The reset has dropped the look for a runner.
+            life.expectsRun = false
             life.hasThrown = true
             life.drained = Event()
             life.ended = Event()
@@ -235,11 +237,7 @@ extension Broker {
         case .endTrial: scheduler.endTrial()
         case .pollOthers: lookAroundAgain()
         case .lookForChanges: lookForChanges()
-        case .endControls:
-            attempt(chore, again: nil) { [scheduler] store in
-                try await store.endControls()
-                scheduler.endedControls()
-            }
+        case .endControls: attempt(chore, again: nil) { try await $0.endControls() }
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()

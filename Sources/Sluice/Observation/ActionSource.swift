@@ -18,10 +18,7 @@ struct ActionSource: StateSource {
             case .queues(let form): form.matches(queue) || event.target.map(form.matches) == true
             case .tag: isReading || known[action] != nil || event.mayTag
             }
-        guard isCovered else { return }
-        // Its handler may return later, or never.
-        let isSettled = event.kind == .changed && store.ownSettlements.hasSettled(action)
-        dirty.add(action, isSettled ? .succeeded : event.end)
+        if isCovered { dirty.add(action, event.end) }
     }
 
     func note(_ queue: QueueID, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {}

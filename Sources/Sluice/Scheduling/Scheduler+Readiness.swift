@@ -19,8 +19,6 @@ extension Scheduler {
     }
 
     /// The holds and closings whose time had come are ended, and the next end is known.
-    func endedControls() { machine.withLock { $0.agenda.isEndingControls = false } }
-
     func schedule(_ chore: Chore, within delay: Duration) {
         schedule(chore, noLaterThan: clock.uptime + delay)
     }
@@ -47,8 +45,10 @@ extension Scheduler {
 
     // MARK: - The state of the scheduler and its queues
 
-    /// Whether it is idle, and only somebody can change that.
-    var isIdle: Bool { machine.withLock { $0.isIdle && !$0.awaitsEnd } }
+    /// Whether it is idle, and only somebody can change that; `false` while a chore may.
+    var isIdle: Bool {
+        machine.withLock { chores.load(ordering: .relaxed) == 0 && $0.isIdle && !$0.awaitsEnd }
+    }
     /// Whether nothing can be done now; queues may wait for a time or another process.
     var isResting: Bool { machine.withLock { $0.isResting } }
 

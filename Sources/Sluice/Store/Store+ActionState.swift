@@ -33,7 +33,7 @@ extension Store {
         known: TreeDictionary<ActionID, ActionState>,
         _ payloads: PayloadReader
     ) async throws(SluiceError) -> (matching: [ActionState], gone: [ActionState]) {
-        try await readStates(payloads) { reader in
+        var (matching, gone) = try await readStates(payloads) { reader in
             var asked = dirty.actions
             if dirty.isAll {
                 asked.formUnion(known.keys)
@@ -58,6 +58,20 @@ extension Store {
                 gone.append(state)
             }
             return (matching, gone)
+        }
+        try await resolveEnds(of: &gone)
+        return (matching, gone)
+    }
+
+    /// Asks the writer for ends that the file does not tell.
+    ///
+    /// A read may see a commit before it is reported. The writer comes after it, and remembers its ends.
+    private func resolveEnds(of gone: inout [ActionState]) async throws(SluiceError) {
+        let unknown = Set(gone.lazy.filter { $0.phase == .ended(.unknown) }.map(\.id))
+        guard !unknown.isEmpty, !isReadOnly else { return }
+        let ends = try await write(sync: .later) { $0.core.ends(of: unknown) }
+        for index in gone.indices {
+            if let end = ends[gone[index].id] { gone[index].phase = .ended(end) }
         }
     }
 

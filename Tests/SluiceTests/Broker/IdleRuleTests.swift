@@ -8,7 +8,7 @@ import Testing
 struct IdleRuleTests {
     /// What the only action of a queue waits for; if that stands aside, the queue has no next action.
     enum Standstill: CaseIterable {
-        case retry, schedule, hold, gate, gateAside
+        case retry, schedule, hold, gate, gateAside, expiry
         case endlessHold, endlessGate, endlessGateAside, parking
 
         /// The number of attempts after which nothing is left that ends by itself.
@@ -16,7 +16,7 @@ struct IdleRuleTests {
             switch self {
             case .retry, .gateAside: 2
             case .schedule, .hold, .gate, .endlessGateAside, .parking: 1
-            case .endlessHold, .endlessGate: 0
+            case .endlessHold, .endlessGate, .expiry: 0
             }
         }
 
@@ -54,6 +54,7 @@ struct IdleRuleTests {
         case .hold: try await broker.hold("notes", by: "test", for: .seconds(9))
         case .endlessHold: try await broker.hold("notes", by: "test")
         case .gate, .endlessGate: options.gate = "server"
+        case .expiry: (options.gate, options.expiresAt) = ("server", (site.clock.now + .seconds(9)).date)
         default: break
         }
         if standstill == .gate || standstill == .gateAside {
@@ -71,7 +72,9 @@ struct IdleRuleTests {
             }
             try await until { !ends.elements.isEmpty || areWaiting(broker) }
             try await until {
-                let isOver = log.elements.count == standstill.attempts
+                let isOver =
+                    try await standstill == .expiry
+                    ? broker.deadLetters().count == 1 : log.elements.count == standstill.attempts
                 if !isOver { site.clock.advance(by: .seconds(1)) }
                 return isOver
             }

@@ -41,6 +41,17 @@ import Testing
         #expect(try await a.store.take().number == 2)
     }
 
+    @Test("The outcome of a cancelled action closes its gate all the same")
+    func cancelled() async throws {
+        try await a.store.setGate("server", isOpen: true, isKept: true, spread: .zero)
+        try await a.store.add("x")
+        let taken = try await a.store.take()
+        #expect(try await a.store.cancel(taken.receipt.action) == .marked)
+        let busy = Settlement.release(after: .seconds(30), untilOpen: "server", closes: true)
+        #expect(try await a.store.settle(taken, busy).0 == .removed)
+        try await #expect(end == clock.now + .seconds(30))
+    }
+
     @Test("Of two ends the later counts; a gate that was closed without an end stays closed")
     func ends() async throws {
         let start = clock.now

@@ -1,7 +1,7 @@
 import SluiceSQLite
 import SluiceTestKit
-import TestSupport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -71,8 +71,12 @@ struct ObservationCostTests {
         await broker.close()
     }
 
-    @Test("G11: after a commit of the application's own connection, no other actions than its own are read")
-    func ownTransactions() async throws {
+    /// - Parameter isReadBefore: Whether the engine has read the commit when the observation reads the file.
+    @Test(
+        "G11: after a commit of the application's own connection, no other actions than its own are read",
+        arguments: [true, false]
+    )
+    func ownTransactions(_ isReadBefore: Bool) async throws {
         let site = try Site()
         // The signal would have all read again, and the flag below taken, at any time.
         let broker = try await site.broker { $0.file.watchesWAL = false }
@@ -95,7 +99,11 @@ struct ObservationCostTests {
             _ = broker.store.interest.takeUntoldChange()
             go.send()
             try await settled.received()
-            try await broker.store.readForeignChanges()
+            if isReadBefore {
+                try await broker.store.readForeignChanges()
+            } else {
+                broker.observers.poke(nil)
+            }
             // Its handler has not returned.
             try await #expect(updates.next()?.line == "gone 1 succeeded")
             let key = DeduplicationKey("k", policy: .replace)

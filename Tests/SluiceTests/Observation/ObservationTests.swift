@@ -199,20 +199,20 @@ struct ObservationTests {
         let position = try await first.next()?.position
         try await broker.cancel(ActionID(rawValue: 1))
         try await broker.enqueue(Note("d"))
-        // What ended before the observation began is known by its key only.
+        // What ended before the observation began is known as far as this process remembers.
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await broker.hold("notes", by: "ops")
         try await broker.setTag(ActionID(rawValue: 2), "t")
         var second = broker.observe(actions: .queue("notes"), after: position).makeAsyncIterator()
         let update = try await second.next()
-        #expect(update?.line == "2 waiting, 4 waiting, gone 1 unknown")
+        #expect(update?.line == "2 waiting, 4 waiting, gone 1 removed")
         #expect(update?.states[0].details?.tag == "t")
         try await broker.endHolds(matching: "notes")
         let now = update?.position
         try await running(broker) { await broker.waitUntilIdle() }
         var third = broker.observe(actions: .queue("notes"), after: now).makeAsyncIterator()
-        try await #expect(third.next()?.line == "gone 2 unknown, gone 3 succeeded, gone 4 unknown")
+        try await #expect(third.next()?.line == "gone 2 succeeded, gone 3 succeeded, gone 4 succeeded")
         try await broker.enqueue(Note("e"))
         try await #expect(third.next()?.line == "5 waiting")
         // Nothing has changed since: the consumer is told so.

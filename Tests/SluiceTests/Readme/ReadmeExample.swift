@@ -2,8 +2,7 @@ import Sluice
 
 struct SendMessage: Action {
     static let kind = "send-message"
-    var conversation: String
-    var text: String
+    var conversation, text: String
     var queue: QueueName { "conversation/\(conversation)" }
 }
 
@@ -15,4 +14,5 @@ func chat(_ path: String, send: @escaping @Sendable (SendMessage, String) async 
     }
     try await outbox.enqueue(SendMessage(conversation: "42", text: "Are you there?"))
     try await outbox.run()
+    await outbox.close()
 }

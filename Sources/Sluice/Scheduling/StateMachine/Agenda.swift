@@ -5,8 +5,6 @@ struct Agenda {
     private var asked: Duration?
     /// When the next hold or closing of a gate ends, as commits have reported; perhaps later than the chore.
     var nextEnd: Duration?
-    /// Whether those whose time has come are being ended; the next end is known after that.
-    var isEndingControls = false
     /// Whether scheduled actions are about to get their places: decided, and no time set since.
     var isAdmitting = false
     /// When the next look for due actions is made, and when the first of them is due, perhaps later.

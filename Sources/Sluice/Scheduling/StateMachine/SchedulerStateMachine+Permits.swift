@@ -102,8 +102,11 @@ extension SchedulerStateMachine {
             && agenda.deadlines.time(of: .admitScheduled) == nil
     }
 
-    /// Whether a hold or the closing of a gate ends by itself, after which queues may have more to do.
-    var awaitsEnd: Bool { agenda.nextEnd != nil || agenda.isEndingControls }
+    /// Whether a hold or the closing of a gate may end by itself, or an action expire at a gate.
+    var awaitsEnd: Bool {
+        agenda.deadlines.time(of: .endControls) != nil
+            || obstacles.values.contains { if case .gate = $0 { true } else { false } }
+    }
 
     /// Whether what is left waits for a time, for another process, or for somebody.
     var isResting: Bool {
@@ -123,7 +126,7 @@ extension SchedulerStateMachine {
             case .attempt(let claim): decisions.append(.timeOut(claim: claim))
             case .chore(let chore):
                 if chore == .admitScheduled { agenda.isAdmitting = true }
-                if chore == .endControls { (agenda.nextEnd, agenda.isEndingControls) = (nil, true) }
+                if chore == .endControls { agenda.nextEnd = nil }
                 decisions.append(.perform(chore))
             case .queue(let queue):
                 guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }

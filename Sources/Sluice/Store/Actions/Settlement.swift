@@ -24,6 +24,15 @@ package enum Settlement: Sendable, Hashable {
         }
     }
 
+    /// The gate that it closes, and for how long.
+    var closing: (gate: GateName, delay: Duration)? {
+        switch self {
+        case .retry(let delay, let gate?, closes: true, _), .release(let delay, let gate?, closes: true, _):
+            (gate, delay)
+        default: nil
+        }
+    }
+
     var isSuccess: Bool { if case .success = self { true } else { runsForeignCode } }
 
     /// Returns why the application's writes cannot be committed, if that is why a commit has failed.

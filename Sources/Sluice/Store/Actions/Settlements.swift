@@ -40,6 +40,8 @@ final class Settlements: TransactionSubject {
         guard let place = try order.ended(receipt.action) else { return .removed }
         let state = try StateRow.read(receipt.action, in: core)
         if state.isCancelled {
+            // The server is busy, whatever becomes of the action.
+            if let (gate, delay) = settlement.closing { try close(gate, for: delay) }
             try removals.remove(receipt.action, in: receipt.queue)
             return .removed
         }
@@ -96,8 +98,14 @@ final class Settlements: TransactionSubject {
             ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
             if isRetry { $0.error = error.map(bounded) }
         }
-        if closes, let gate, !mutant("closing") { try closings.close(gate, isKept: true, for: delay) }
+        if closes, let gate { try close(gate, for: delay) }
         try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, wait)
+    }
+
+    /// Closes a gate for a time; one that nobody has opened is closed already.
+    private func close(_ gate: GateName, for delay: Duration) throws(SQLiteError) {
+        guard try core.controls().gates[gate] != nil, !mutant("closing") else { return }
+        try closings.close(gate, isKept: true, for: delay)
     }
 
     private func stop(_ run: EndedRun) throws(SQLiteError) {

@@ -85,11 +85,12 @@ extension WaitingOrder {
 
     /// Marks all passes to be read again, since other connections may have moved them.
     ///
-    /// New actions are compared with the mark; any other change may concern the start of a group.
+    /// New actions are compared with the mark. Any other change may concern the start of a group, but for the
+    /// wake-up by a success in the application's transaction, which has opened its groups itself.
     func outdatePasses(_ changes: [ForeignChange]) {
         guard !passQueues.isEmpty else { return }
         for queue in passQueues { lanes[queue]?.pass?.outdate() }
-        for change in changes where change.action != nil && change.change != "insert" {
+        for change in changes where change.action != nil && !["insert", "wake"].contains(change.change) {
             repeatPass(of: change.queue)
         }
     }

@@ -29,6 +29,15 @@ final class SettledActions {
         return nil
     }
 
+    /// Returns the remembered ends of some actions, in one pass.
+    func ends(of actions: Set<ActionID>) -> [ActionID: ActionEnd] {
+        let newestFirst = (recent[next...] + recent[..<next]).reversed()
+        return Dictionary(
+            newestFirst.lazy.filter { actions.contains($0.action) }.map { ($0.action, $0.end) },
+            uniquingKeysWith: { newest, _ in newest }
+        )
+    }
+
     func committed() { uncommitted = 0 }
 
     func rolledBack() {
@@ -56,6 +65,15 @@ extension TransactionCore {
         let cause = try connection.cached("SELECT cause FROM sluice_dead_rows WHERE id = ?1")
             .bind(1, action.rawValue).first { DeadLetterCause(rawValue: $0.text(0)) }
         return (cause ?? nil).map(ActionEnd.deadLettered) ?? .unknown
+    }
+
+    /// Returns how actions ended that are not in the file any more, as far as this process knows.
+    func ends(of actions: Set<ActionID>) -> [ActionID: ActionEnd] {
+        var ends = settledActions.ends(of: actions)
+        for action in actions where ends[action] == nil && ownSettlements.hasSettled(action) {
+            ends[action] = .succeeded
+        }
+        return ends
     }
 
     /// Finds awaited actions that other connections have settled.
