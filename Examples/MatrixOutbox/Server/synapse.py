@@ -1,0 +1,163 @@
+"""Synapse on 127.0.0.1, with a configuration and data of its own in a folder."""
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import os
+import pathlib
+import secrets
+import signal
+import socket
+import time
+import urllib.error
+import urllib.request
+
+PYTHON = pathlib.Path(__file__).resolve().parents[3] / ".build/synapse/bin/python"
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def request(method, url, body=None, token=None, headers=None, timeout=30):
+    """Returns the status, the headers and the JSON of an answer, whatever the status."""
+    data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    message = urllib.request.Request(url, data, {"Content-Type": "application/json"} | (headers or {}), method=method)
+    if token:
+        message.add_header("Authorization", f"Bearer {token}")
+    try:
+        with urllib.request.urlopen(message, timeout=timeout) as answer:
+            return answer.status, answer.headers, json.loads(answer.read() or b"null")
+    except urllib.error.HTTPError as error:
+        text = error.read()
+        try:
+            return error.code, error.headers, json.loads(text)
+        except ValueError:
+            return error.code, error.headers, text.decode(errors="replace")
+
+
+def expect(method, url, body=None, token=None):
+    """Returns the JSON of an answer that has to be a success; waits as long as the server asks."""
+    while True:
+        status, _, answer = request(method, url, body, token)
+        if status == 429:
+            time.sleep(answer["retry_after_ms"] / 1000)
+        elif status != 200:
+            raise RuntimeError(f"{method} {url}: {status} {answer}")
+        else:
+            return answer
+
+
+class Synapse:
+    """A server process, and what a client needs to use it."""
+
+    def __init__(self, folder, limits="raised"):
+        self.folder = pathlib.Path(folder).resolve()
+        self.limits = limits
+        self.process = None
+        self.configuration = self.folder / "homeserver.json"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if not self.configuration.exists():
+            self.configuration.write_text(json.dumps(self._generate(), indent=2))
+        self.settings = json.loads(self.configuration.read_text())
+        self.url = f"http://127.0.0.1:{self.settings['listeners'][0]['port']}"
+
+    def _generate(self):
+        """The configuration; JSON is YAML too."""
+        seed = base64.b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+        plenty = {"per_second": 10_000, "burst_count": 10_000}
+        settings = {
+            "server_name": "localhost",
+            "report_stats": False,
+            "pid_file": str(self.folder / "synapse.pid"),
+            "listeners": [
+                {
+                    "port": free_port(),
+                    "bind_addresses": ["127.0.0.1"],
+                    "type": "http",
+                    "resources": [{"names": ["client"]}],
+                }
+            ],
+            "database": {"name": "sqlite3", "args": {"database": str(self.folder / "homeserver.sqlite")}},
+            "media_store_path": str(self.folder / "media"),
+            "max_upload_size": "1M",
+            "signing_key": f"ed25519 a_key {seed}",
+            "macaroon_secret_key": secrets.token_hex(16),
+            "form_secret": secrets.token_hex(16),
+            "registration_shared_secret": secrets.token_hex(16),
+            # No federation, no key servers: it speaks to nobody.
+            "federation_domain_whitelist": [],
+            "trusted_key_servers": [],
+            "enable_metrics": False,
+            "url_preview_enabled": False,
+            "presence": {"enabled": False},
+            # What sets the rooms up is not what is tested.
+            "rc_login": {"address": plenty, "account": plenty, "failed_attempts": plenty},
+            "rc_registration": plenty,
+            "rc_joins": {"local": plenty, "remote": plenty},
+            "rc_joins_per_room": plenty,
+            "rc_invites": {"per_room": plenty, "per_user": plenty, "per_issuer": plenty},
+            "rc_room_creation": plenty,
+        }
+        if self.limits == "raised":
+            settings["rc_message"] = plenty
+            settings["rc_media_create"] = plenty
+        return settings
+
+    async def start(self):
+        """Starts the process and waits until it answers; returns the seconds."""
+        begun = time.monotonic()
+        with open(self.folder / "synapse.log", "ab") as log:
+            self.process = await asyncio.create_subprocess_exec(
+                str(PYTHON), "-m", "synapse.app.homeserver", "-c", str(self.configuration),
+                cwd=self.folder, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+                env=os.environ | {"SYNAPSE_CACHE_FACTOR": "0.5"},
+            )  # fmt: skip
+        while not await asyncio.to_thread(self.answers):
+            if self.process.returncode is not None:
+                raise RuntimeError(f"Synapse has ended: see {self.folder / 'synapse.log'}")
+            await asyncio.sleep(0.1)
+        return time.monotonic() - begun
+
+    def answers(self):
+        try:
+            return request("GET", self.url + "/_matrix/client/versions", timeout=2)[0] == 200
+        except OSError:
+            return False
+
+    async def stop(self, number=signal.SIGTERM):
+        if self.process and self.process.returncode is None:
+            self.process.send_signal(number)
+            await self.process.wait()
+
+    def register(self, name, password, is_admin=False):
+        """Registers a user by the shared secret; one that is there already is fine."""
+        url = self.url + "/_synapse/admin/v1/register"
+        nonce = expect("GET", url)["nonce"]
+        text = "\0".join([nonce, name, password, "admin" if is_admin else "notadmin"])
+        secret = self.settings["registration_shared_secret"].encode()
+        mac = hmac.new(secret, text.encode(), hashlib.sha1).hexdigest()
+        user = {"nonce": nonce, "username": name, "password": password, "admin": is_admin, "mac": mac}
+        status, _, answer = request("POST", url, user)
+        if status != 200 and answer.get("errcode") != "M_USER_IN_USE":
+            raise RuntimeError(f"registering {name}: {status} {answer}")
+
+    def log_in(self, name, password, device):
+        """Logs in; an older access token of the device is invalid from then on."""
+        body = {
+            "type": "m.login.password",
+            "identifier": {"type": "m.id.user", "user": name},
+            "password": password,
+            "device_id": device,
+        }
+        answer = expect("POST", self.url + "/_matrix/client/v3/login", body)
+        return {
+            "user": answer["user_id"],
+            "password": password,
+            "device": answer["device_id"],
+            "token": answer["access_token"],
+        }
