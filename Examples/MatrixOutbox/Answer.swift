@@ -6,33 +6,40 @@ import Sluice
 struct Answer: Sendable {
     /// The fields of all answers that we read.
     struct Fields: Decodable, Sendable {
-        var eventId: String?
-        var contentUri: String?
-        var accessToken: String?
-        var userId: String?
-        var errcode: String?
+        var eventID: String?
+        var contentURI: String?
+        var token: String?
+        var user: String?
+        var uploadLimit: Int?
+        var code: String?
         var error: String?
-        var retryAfterMs: Int64?
+        var retryAfter: Int64?
+
+        enum CodingKeys: String, CodingKey {
+            case eventID = "event_id"
+            case contentURI = "content_uri"
+            case token = "access_token"
+            case user = "user_id"
+            case uploadLimit = "m.upload.size"
+            case code = "errcode"
+            case error
+            case retryAfter = "retry_after_ms"
+        }
     }
 
     let status: Int
     let fields: Fields
-    /// How long the server asks us to wait.
-    let wait: Duration
+    /// The header `Retry-After`.
+    var retryAfter: String?
 
-    init(status: Int, retryAfter: String?, body: Data) {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        self.status = status
-        // An error of something between us and the server has no JSON.
-        fields = (try? decoder.decode(Fields.self, from: body)) ?? Fields()
-        wait =
-            RetryAfter.parse(milliseconds: fields.retryAfterMs) ?? RetryAfter.parse(retryAfter) ?? .seconds(5)
+    /// How long the server asks us to wait.
+    var wait: Duration {
+        RetryAfter.parse(milliseconds: fields.retryAfter) ?? RetryAfter.parse(retryAfter) ?? .seconds(5)
     }
 
     /// The refusal in the server's words.
     var reason: String {
-        let words = [fields.errcode, fields.error].compactMap { $0 }
+        let words = [fields.code, fields.error].compactMap { $0 }
         return words.isEmpty ? "HTTP \(status)" : words.joined(separator: ": ")
     }
 }

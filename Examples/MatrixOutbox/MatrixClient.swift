@@ -78,7 +78,13 @@ struct MatrixClient: Sendable {
     ///
     /// A repetition leaves a second copy at the server, which nobody refers to.
     func upload(_ file: Data, token: String) async throws -> Answer {
-        try await ask(
+        // Of a file that is far too large, Synapse cuts the connection: that would look like a lost answer.
+        let limits = try await ask(.GET, "/_matrix/client/v1/media/config", token: token)
+        if let limit = limits.fields.uploadLimit, file.count > limit {
+            let error = "the file has \(file.count) bytes, and the server takes \(limit)"
+            return Answer(status: 413, fields: Answer.Fields(error: error))
+        }
+        return try await ask(
             .POST,
             "/_matrix/media/v3/upload",
             token: token,
@@ -108,10 +114,12 @@ struct MatrixClient: Sendable {
         }
         let response = try await http.execute(request, timeout: timeout)
         let bytes = try await response.body.collect(upTo: 1_024 * 1_024)
+        // An error of something between us and the server has no JSON.
+        let fields = try? JSONDecoder().decode(Answer.Fields.self, from: Data(bytes.readableBytesView))
         return Answer(
             status: Int(response.status.code),
-            retryAfter: response.headers.first(name: "Retry-After"),
-            body: Data(bytes.readableBytesView)
+            fields: fields ?? Answer.Fields(),
+            retryAfter: response.headers.first(name: "Retry-After")
         )
     }
 

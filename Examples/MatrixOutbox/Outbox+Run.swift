@@ -61,7 +61,7 @@ extension Outbox {
                 try await client.upload(data, token: token)
             } mark: { answer, db in
                 let mark = "UPDATE message SET fileURI = ?, isOnItsWay = FALSE, refusal = NULL WHERE id = ?"
-                try db.execute(sql: mark, arguments: [answer.fields.contentUri, upload.message])
+                try db.execute(sql: mark, arguments: [answer.fields.contentURI, upload.message])
             }
         }
         try broker.route("room/*", SendMessage.self, options) { send, attempt in
@@ -75,7 +75,7 @@ extension Outbox {
                 try await client.send(message, transaction: attempt.idempotencyKey, token: token)
             } mark: { answer, db in
                 let mark = "UPDATE message SET eventID = ?, refusal = NULL WHERE id = ?"
-                try db.execute(sql: mark, arguments: [answer.fields.eventId, send.message])
+                try db.execute(sql: mark, arguments: [answer.fields.eventID, send.message])
             }
             if outcome == .success {
                 told(try await pool.read { try Message.find($0, id: send.message) })

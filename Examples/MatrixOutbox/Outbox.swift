@@ -49,7 +49,7 @@ extension Outbox {
         let answer = try await MatrixClient.use(server, timeout: 30) { client in
             try await client.logIn(user, password: password, device: device)
         }
-        guard let token = answer.fields.accessToken, let name = answer.fields.userId else {
+        guard let token = answer.fields.token, let name = answer.fields.user else {
             throw Failure(description: answer.reason)
         }
         try await pool.write { db in

@@ -1,6 +1,7 @@
 #if CommandLineTool && GRDB && Examples
 import ArgumentParser
 import Foundation
+import Sluice
 
 struct FileOption: ParsableArguments {
     @Option(help: "The application's database.") var file = "matrix.sqlite"

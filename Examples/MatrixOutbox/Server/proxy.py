@@ -12,7 +12,7 @@ class Proxy:
     - refuse: nobody listens, and open connections are reset
     - drop: connections are accepted and closed when the first bytes come; open ones are reset
     - delay: each piece of a request waits for some seconds
-    - late: requests reach the server, and their answers are lost: the connection is reset instead
+    - late: requests reach the server, and their answers are lost: the connection is closed instead
     """
 
     def __init__(self, target_port):
@@ -20,6 +20,7 @@ class Proxy:
         self.port = 0
         self.mode = "pass"
         self.seconds = 0.0
+        # Requests that send a message, by mode.
         self.counts = {mode: 0 for mode in MODES}
         self._listener = None
         self._writers = set()
@@ -55,6 +56,9 @@ class Proxy:
             await asyncio.gather(
                 self._copy(reader, far_writer, self._request), self._copy(far_reader, writer, self._answer)
             )
+        except asyncio.CancelledError:
+            # The end of the program; asyncio would report it.
+            pass
         finally:
             for one in (writer, far_writer):
                 one.transport.abort()
@@ -63,25 +67,23 @@ class Proxy:
     async def _copy(self, reader, writer, allows):
         try:
             while data := await reader.read(65536):
-                if not await allows():
+                if not await allows(data):
                     break
                 writer.write(data)
                 await writer.drain()
-            else:
-                # The end of one direction is the end of both: HTTP clients close when they are done.
-                await asyncio.sleep(0)
         except OSError:
             pass
         finally:
+            # The end of one direction is the end of both: HTTP clients close when they are done.
             writer.close()
 
-    async def _request(self):
+    async def _request(self, data):
         """Whether bytes of a client go on to the server."""
-        self.counts[self.mode] += 1
+        self.counts[self.mode] += data.count(b"PUT /_matrix/client/v3/rooms/")
         if self.mode == "delay":
             await asyncio.sleep(self.seconds)
         return self.mode not in ("drop", "refuse")
 
-    async def _answer(self):
+    async def _answer(self, _):
         """Whether bytes of the server go on to the client."""
         return self.mode != "late"

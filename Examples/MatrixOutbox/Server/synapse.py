@@ -14,6 +14,7 @@ import time
 import urllib.error
 import urllib.request
 
+TOKEN_SECONDS = 5
 PYTHON = pathlib.Path(__file__).resolve().parents[3] / ".build/synapse/bin/python"
 
 
@@ -94,6 +95,8 @@ class Synapse:
             "trusted_key_servers": [],
             "enable_metrics": False,
             "url_preview_enabled": False,
+            # Of a login that asks for it.
+            "refreshable_access_token_lifetime": f"{TOKEN_SECONDS}s",
             "presence": {"enabled": False},
             # What sets the rooms up is not what is tested.
             "rc_login": {"address": plenty, "account": plenty, "failed_attempts": plenty},
@@ -146,13 +149,14 @@ class Synapse:
         if status != 200 and answer.get("errcode") != "M_USER_IN_USE":
             raise RuntimeError(f"registering {name}: {status} {answer}")
 
-    def log_in(self, name, password, device):
-        """Logs in; an older access token of the device is invalid from then on."""
+    def log_in(self, name, password, device, expires=False):
+        """Logs in; a token that expires does so after TOKEN_SECONDS, and its device stays."""
         body = {
             "type": "m.login.password",
             "identifier": {"type": "m.id.user", "user": name},
             "password": password,
             "device_id": device,
+            "refresh_token": expires,
         }
         answer = expect("POST", self.url + "/_matrix/client/v3/login", body)
         return {
