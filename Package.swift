@@ -320,7 +320,10 @@ let package = Package(
             ]
         ),
         // A Matrix server under load, killed and cut off, and what it has in the end.
-        .testTarget(name: "MatrixTests", dependencies: ["MatrixOutbox", subprocess, systemPackage]),
+        .testTarget(
+            name: "MatrixTests",
+            dependencies: ["MatrixOutbox", "TestSupport", subprocess, systemPackage]
+        ),
         // What users write, compiled as their modules are: without the features below.
         .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]),
         // The rules of this repository, as tests.

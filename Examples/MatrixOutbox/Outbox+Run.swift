@@ -92,7 +92,8 @@ extension Outbox {
         try await pool.write { db in
             guard let token = try Account.fetchOne(db)?.token else { return nil }
             try db.execute(sql: "UPDATE message SET isOnItsWay = TRUE WHERE id = ?", arguments: [id])
-            return (try Message.find(db, id: id), token)
+            let message = try Message.find(db, id: id)
+            return (message, token)
         }
     }
 
@@ -144,7 +145,8 @@ extension Outbox {
             try db.execute(sql: forget, arguments: [token])
             return try Account.fetchOne(db)?.gate
         }
-        return gate.map { .release(untilOpen: $0) } ?? .release
+        guard let gate else { return .release }
+        return .release(untilOpen: gate)
     }
 
     /// Marks the message with the reason, and makes its action a dead letter.

@@ -15,6 +15,13 @@ import urllib.error
 import urllib.request
 
 TOKEN_SECONDS = 5
+
+# The end of the input is the end of the process that started the server, however it ended.
+RUNNER = """
+import os, runpy, sys, threading
+threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(1)), daemon=True).start()
+runpy.run_module("synapse.app.homeserver", run_name="__main__")
+"""
 PYTHON = pathlib.Path(__file__).resolve().parents[3] / ".build/synapse/bin/python"
 
 
@@ -116,8 +123,8 @@ class Synapse:
         begun = time.monotonic()
         with open(self.folder / "synapse.log", "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                str(PYTHON), "-m", "synapse.app.homeserver", "-c", str(self.configuration),
-                cwd=self.folder, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log,
+                str(PYTHON), "-c", RUNNER, "-c", str(self.configuration),
+                cwd=self.folder, stdin=asyncio.subprocess.PIPE, stdout=log, stderr=log,
                 env=os.environ | {"SYNAPSE_CACHE_FACTOR": "0.5"},
             )  # fmt: skip
         while not await asyncio.to_thread(self.answers):
