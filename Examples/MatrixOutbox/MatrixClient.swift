@@ -38,6 +38,10 @@ struct MatrixClient: Sendable {
         // Without a network a request fails at once: to wait for it is the gate's business.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.timeout.connect = .seconds(3)
+        // The time limit of a request ends with the head of its answer; this one counts for the rest.
+        configuration.timeout.read = .seconds(Int64(timeout))
+        // One for each handler, and for the probes.
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 2 * Outbox.concurrency
         let http = HTTPClient(configuration: configuration)
         do {
             let client = MatrixClient(http: http, server: server, timeout: .seconds(Int64(timeout)))

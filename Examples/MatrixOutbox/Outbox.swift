@@ -5,6 +5,8 @@ import SluiceGRDB
 
 /// The application's database, and the broker that works in it.
 struct Outbox: Sendable {
+    /// How many rooms send at a time.
+    static let concurrency = 8
     let pool: DatabasePool
     let broker: Broker
 
@@ -16,7 +18,9 @@ struct Outbox: Sendable {
         migrator.registerSluiceMigrations()
         migrator.registerMigration("messages") { try $0.execute(sql: Self.schema) }
         try migrator.migrate(pool)
-        broker = try await Broker(sharing: pool)
+        var options = BrokerOptions()
+        options.concurrency = Self.concurrency
+        broker = try await Broker(sharing: pool, options: options)
     }
 
     /// With a message goes what was to be done for it; the account's gate follows its token.
