@@ -12,6 +12,7 @@ import signal
 import socket
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 TOKEN_SECONDS = 5
@@ -58,6 +59,9 @@ def expect(method, url, body=None, token=None):
             raise RuntimeError(f"{method} {url}: {status} {answer}")
         else:
             return answer
+
+
+PREFIX = "/_matrix/client/v3"
 
 
 class Synapse:
@@ -165,10 +169,17 @@ class Synapse:
             "device_id": device,
             "refresh_token": expires,
         }
-        answer = expect("POST", self.url + "/_matrix/client/v3/login", body)
+        answer = expect("POST", f"{self.url}{PREFIX}/login", body)
         return {
             "user": answer["user_id"],
             "password": password,
             "device": answer["device_id"],
             "token": answer["access_token"],
         }
+
+    def make_room(self, token):
+        """Makes a room that all users may join; its name."""
+        return expect("POST", f"{self.url}{PREFIX}/createRoom", {"preset": "public_chat"}, token)["room_id"]
+
+    def join(self, room, token):
+        expect("POST", f"{self.url}{PREFIX}/join/{urllib.parse.quote(room)}", {}, token)
