@@ -5,7 +5,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-wake-ups test-processes test-wal test-mutants test-sanitizers test-reliability \
+.PHONY: demo example-matrix test test-wake-ups test-processes test-wal test-mutants test-sanitizers test-reliability \
 	bench bench-quick bench-check build format lint interface docs \
 	setup setup-tests setup-bench setup-counts clean help
 
@@ -33,6 +33,10 @@ test-wal: setup-tests  ## Have many commit to and checkpoint a file for five min
 
 test-mutants: setup-tests  ## Take out one guard after the other, and see a test go red for each
 	.ci/reliability 100 mutants
+
+example-matrix: setup-tests  ## Send real chat to a Matrix server through kills and a bad network, in some minutes
+	swift build --traits CommandLineTool,GRDB,Examples --product sluice-matrix-outbox
+	@Examples/MatrixOutbox/Server/trial whole "$$(swift build --show-bin-path)/sluice-matrix-outbox"
 
 test-reliability: setup-tests  ## Everything that is too long for `make test`, with counts: some three hours
 	.ci/reliability
@@ -67,6 +71,7 @@ docs: setup  ## Write the documentation of the libraries to .build/documentation
 
 setup-tests:
 	@.ci/setup tests
+	@Examples/MatrixOutbox/Server/install
 
 setup-bench:
 	@.ci/setup bench

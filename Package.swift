@@ -10,6 +10,9 @@ let subprocess: Target.Dependency =
 let systemPackage: Target.Dependency =
     .product(name: "SystemPackage", package: "swift-system", condition: withTool)
 
+// What one example needs, to call a server.
+let withExamples: TargetDependencyCondition? = .when(traits: ["Examples"])
+
 // Targets stand in the order of the layers: each knows only what is above it in this file.
 let package = Package(
     name: "sluice",
@@ -24,6 +27,7 @@ let package = Package(
         .executable(name: "sluice", targets: ["SluiceCLI"]),
         .executable(name: "sluice-demo", targets: ["SluiceDemo"]),
         .executable(name: "sluice-chat-outbox", targets: ["ChatOutbox"]),
+        .executable(name: "sluice-matrix-outbox", targets: ["MatrixOutbox"]),
     ],
     traits: [
         .trait(
@@ -42,6 +46,7 @@ let package = Package(
         ),
         .trait(name: "GRDB", description: "Fills the product SluiceGRDB: queues in a GRDB database."),
         .trait(name: "Crypto", description: "Fills the product SluiceCrypto: payloads that are sealed."),
+        .trait(name: "Examples", description: "Fetches the HTTP client of the example MatrixOutbox."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -54,6 +59,8 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
     ],
     targets: [
         // The system's SQLite, as it is.
@@ -159,6 +166,22 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
             ],
             path: "Examples/ChatOutbox"
+        ),
+        // A Matrix client's outbox in a GRDB database.
+        .executableTarget(
+            name: "MatrixOutbox",
+            dependencies: [
+                "Sluice",
+                "SluiceGRDB",
+                "SluiceObservation",
+                argumentParser,
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: withExamples),
+                .product(name: "NIOCore", package: "swift-nio", condition: withExamples),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: withExamples),
+            ],
+            path: "Examples/MatrixOutbox",
+            exclude: ["README.md", "Server"]
         ),
         // Core loops, for `make bench-check` to count their instructions; here, not with the other
         // measurements, because it reaches below the public face.
@@ -294,6 +317,11 @@ let package = Package(
                 subprocess,
                 systemPackage,
             ]
+        ),
+        // A Matrix server under load, killed and cut off, and what it has in the end.
+        .testTarget(
+            name: "MatrixTests",
+            dependencies: ["MatrixOutbox", "TestSupport", subprocess, systemPackage]
         ),
         // What users write, compiled as their modules are: without the features below.
         .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]),
