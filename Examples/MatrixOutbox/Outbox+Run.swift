@@ -131,7 +131,7 @@ extension Outbox {
         case 413:
             return try await refuse(id, answer.reason)
         default:
-            // The user is not in the room, or it is unknown: the messages after this one would be refused too.
+            // The user is not in the room, or it is unknown: later messages would be refused too.
             try await unmark(id, refusal: nil)
             return .halt(answer.reason)
         }

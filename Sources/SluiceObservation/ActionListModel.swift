@@ -87,10 +87,10 @@ public final class ActionListModel: OperatingModel {
     /// How the last action with a tag that left the list has ended; `nil` while one is in the list.
     ///
     /// Of several that leave in one update it is the newest. It is of what this model has seen; the
-    /// application's data says more. The result is also `nil` if the model has seen no action with the tag: an
-    /// action can end before the model has read it. `ActionEnd.unknown` is for an action that was moved out of
-    /// the selection or tagged otherwise, for one that another process has ended, and for one that ended among
-    /// more changes than an observation keeps.
+    /// application's data says more. The result is also `nil` if the model has seen no action with the tag:
+    /// an action can end before the model has read it. `ActionEnd.unknown` is for an action that was moved
+    /// out of the selection or tagged otherwise, for one that another process has ended, and for one that
+    /// ended among more changes than an observation keeps.
     public func end(tag: String) -> ActionEnd? {
         _ = states
         guard let tagged = tags[tag], tagged.ids.isEmpty else { return nil }
