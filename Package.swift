@@ -326,7 +326,7 @@ let package = Package(
         // What users write, compiled as their modules are: without the features below.
         .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]),
         // The rules of this repository, as tests.
-        .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations"]),
+        .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations", subprocess]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu2x
