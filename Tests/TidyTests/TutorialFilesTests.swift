@@ -53,7 +53,8 @@ import Testing
         for (path, file) in last {
             // Here the module has a name that no user's module has.
             let code = try Self.text(of: path).replacing("import TutorialOutbox", with: "import outbox")
-            #expect(code == (try Self.text(of: Self.folder + "Resources/" + file)), "\(path)")
+            let step = try Self.text(of: Self.folder + "Resources/" + file)
+            #expect(code == step, "\(path)")
         }
     }
 
