@@ -20,6 +20,7 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	@$(MAKE) --no-print-directory lint
 	@.ci/interface
 	@.ci/client
+	@.ci/tutorial
 	@.ci/test
 
 test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times

@@ -167,6 +167,8 @@ let package = Package(
             ],
             path: "Examples/ChatOutbox"
         ),
+        // The program that the tutorial ends with.
+        .executableTarget(name: "TutorialOutbox", dependencies: ["Sluice"], path: "Examples/Tutorial"),
         // A Matrix client's outbox in a GRDB database.
         .executableTarget(
             name: "MatrixOutbox",
@@ -311,8 +313,10 @@ let package = Package(
             name: "ExamplesTests",
             dependencies: [
                 "ChatOutbox",
+                "Sluice",
                 "SluiceDemo",
                 "SluiceTestKit",
+                "TutorialOutbox",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
                 subprocess,
                 systemPackage,

@@ -25,7 +25,7 @@ struct PhraseTests {
             let comments = source.lines.map(\.comment).joined(separator: "\n")
             counts.append((source.path, try Self.count(in: comments)))
         }
-        for path in Repository.current.files where path.hasSuffix(".md") {
+        for path in Repository.current.files where path.hasSuffix(".md") || path.hasSuffix(".tutorial") {
             guard path.hasPrefix("Sources/") || !path.contains("/") else { continue }
             let text = String(decoding: try Repository.current.data(of: path), as: UTF8.self)
             counts.append((path, try Self.count(in: text)))

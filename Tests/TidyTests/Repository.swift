@@ -56,9 +56,10 @@ extension Repository {
         "Sources/SluiceTestKit/",
     ]
 
-    /// Every Swift file of the package, read once for all tests.
+    /// Every Swift file of the package, read once for all tests; steps of a tutorial are no part of it.
     static let swiftSources: [SwiftSource] = current.files
         .filter { $0.hasSuffix(".swift") && ($0 == "Package.swift" || isBelow($0, swiftFolders)) }
+        .filter { !$0.contains(".docc/") }
         .compactMap { path in
             guard let data = try? current.data(of: path) else { return nil }
             return SwiftSource(path: path, text: String(decoding: data, as: UTF8.self))

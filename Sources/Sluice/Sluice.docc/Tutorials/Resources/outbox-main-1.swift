@@ -1,0 +1,4 @@
+import Sluice
+
+let broker = try await Broker(file: "outbox.sqlite")
+await broker.close()

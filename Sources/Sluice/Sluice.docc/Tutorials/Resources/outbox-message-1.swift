@@ -1,0 +1,4 @@
+struct SendMessage: Codable {
+    var conversation: String
+    var text: String
+}

@@ -1,0 +1,3 @@
+protocol ChatServer: Sendable {
+    func send(_ text: String, to conversation: String, key: String) async throws
+}
