@@ -21,6 +21,7 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	@.ci/interface
 	@.ci/client
 	@.ci/tutorial
+	@.ci/docs
 	@.ci/test
 
 test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times

@@ -34,7 +34,9 @@ public final class Broker: Sendable {
 
     /// Opens a file of queues; a missing file is created, readable by its owner only.
     ///
-    /// - Parameter path: The database, in a writable directory: SQLite keeps two more files beside it.
+    /// - Parameters:
+    ///   - path: The database, in a writable directory: SQLite keeps two more files beside it.
+    ///   - options: What differs from the defaults.
     /// - Throws: ``SluiceError/Code/cannotOpen``, ``SluiceError/Code/alreadyOpen`` and others, with the file
     ///   unchanged.
     public convenience init(

@@ -22,6 +22,9 @@ public protocol CompletionHandler<Input>: Sendable {
 
     /// Begins to perform an action and returns.
     ///
-    /// - Parameter completion: Call it once, at any time. Until it is called or released, the queue waits.
+    /// - Parameters:
+    ///   - action: What is to be done.
+    ///   - attempt: Which attempt it is, with its idempotency key.
+    ///   - completion: Call it once, at any time. Until it is called or released, the queue waits.
     func handle(_ action: Input, _ attempt: Attempt, completion: Completion)
 }

@@ -53,7 +53,10 @@ public final class ActionListModel: OperatingModel {
 
     /// Makes a model that follows the actions of a selection.
     ///
-    /// - Parameter clock: The clock of the wait after an error.
+    /// - Parameters:
+    ///   - broker: The broker, which the model keeps.
+    ///   - selection: Which actions are followed.
+    ///   - clock: The clock of the wait after an error.
     public init(
         _ broker: any ActionBroker,
         _ selection: ActionSelection,

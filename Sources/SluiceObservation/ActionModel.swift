@@ -19,7 +19,10 @@ public final class ActionModel {
 
     /// Makes a model that follows an action.
     ///
-    /// - Parameter clock: The clock of the wait after an error.
+    /// - Parameters:
+    ///   - broker: The broker, which the model keeps.
+    ///   - action: The action.
+    ///   - clock: The clock of the wait after an error.
     public init(_ broker: any ActionBroker, _ action: ActionID, clock: any BrokerClock = SystemClock()) {
         list = ActionListModel(broker, .action(action), clock: clock)
         target = .action(action)
@@ -27,7 +30,10 @@ public final class ActionModel {
 
     /// Makes a model that follows the newest action with a tag.
     ///
-    /// - Parameter clock: The clock of the wait after an error.
+    /// - Parameters:
+    ///   - broker: The broker, which the model keeps.
+    ///   - tag: The tag.
+    ///   - clock: The clock of the wait after an error.
     public init(_ broker: any ActionBroker, tag: String, clock: any BrokerClock = SystemClock()) {
         list = ActionListModel(broker, .tag(tag), clock: clock)
         target = .newest(tag: tag)

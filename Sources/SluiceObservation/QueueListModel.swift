@@ -31,7 +31,10 @@ public final class QueueListModel: OperatingModel {
 
     /// Makes a model that follows the queues of a pattern.
     ///
-    /// - Parameter clock: The clock of the wait after an error.
+    /// - Parameters:
+    ///   - broker: The broker, which the model keeps.
+    ///   - pattern: Which queues are followed.
+    ///   - clock: The clock of the wait after an error.
     public init(
         _ broker: any ActionBroker,
         _ pattern: QueuePattern,

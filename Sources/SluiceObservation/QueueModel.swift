@@ -17,7 +17,10 @@ public final class QueueModel {
 
     /// Makes a model that follows a queue.
     ///
-    /// - Parameter clock: The clock of the wait after an error.
+    /// - Parameters:
+    ///   - broker: The broker, which the model keeps.
+    ///   - queue: The queue.
+    ///   - clock: The clock of the wait after an error.
     public init(_ broker: any ActionBroker, _ queue: QueueName, clock: any BrokerClock = SystemClock()) {
         self.queue = queue
         list = QueueListModel(broker, QueuePattern(queue.rawValue), clock: clock)

@@ -31,6 +31,7 @@ extension Broker {
     /// Enqueues actions of one type, all or none, in their order, and returns their numbers.
     ///
     /// - Parameters:
+    ///   - actions: What is to be done.
     ///   - shared: The options of each. If several share a key in one queue, the first wins: it counts as
     ///     stored for the others.
     ///   - options: Returns the options of one action, in place of the shared ones; its errors are rethrown.
@@ -100,9 +101,12 @@ extension Broker {
     /// Submissions wait in memory for a slow disk, a lock or the end of a suspension, without a limit: if
     /// many may come at once, use an enqueue that waits.
     ///
-    /// - Parameter onError: Receives the error if the action is not stored, or with
-    ///   ``SluiceError/Code/unknownCommit`` if that is unknown: on any thread, perhaps before the call
-    ///   returns. It must not block. By default the error is logged at `error`, without the payload (G13).
+    /// - Parameters:
+    ///   - action: What is to be done.
+    ///   - options: How it waits, and by what it is found.
+    ///   - onError: Receives the error if the action is not stored, or with
+    ///     ``SluiceError/Code/unknownCommit`` if that is unknown: on any thread, perhaps before the call
+    ///     returns. It must not block. By default the error is logged at `error`, without the payload (G13).
     public func submit<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions(),

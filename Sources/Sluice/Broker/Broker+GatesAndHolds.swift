@@ -9,6 +9,7 @@ extension Broker {
     /// again at once. If the gate is open already, the call wakes no queue, and a kept gate remains kept.
     ///
     /// - Parameters:
+    ///   - name: The gate.
     ///   - isKept: Whether the gate stays open when the file is opened again; by default it is then closed,
     ///     because a new process cannot know its state.
     ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
@@ -29,6 +30,7 @@ extension Broker {
     /// prolong the duration.
     ///
     /// - Parameters:
+    ///   - name: The gate.
     ///   - isKept: Whether its row stays when the file is opened again; without it, the gate is closed then
     ///     too, without an end. With a duration, a gate that was opened or closed before remains as it is.
     ///   - duration: How long it stays closed; `nil` is until ``openGate(_:isKept:spread:)``.
@@ -54,6 +56,7 @@ extension Broker {
     /// Holds the queues of a pattern, and returns the number of the hold.
     ///
     /// - Parameters:
+    ///   - pattern: Which queues are held, also those that do not exist yet.
     ///   - holder: The name of the holder, for display; at most 255 characters.
     ///   - reason: The reason; at most 1,000 characters. It should not repeat a payload.
     ///   - duration: By the wall clock; `nil` is until ``endHold(_:)``. It starts again if the clock is set

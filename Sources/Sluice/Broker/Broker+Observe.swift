@@ -23,8 +23,10 @@ extension Broker {
     /// have the differences from it, also by other processes and by SQL: see <doc:ObservingState>. The states
     /// have no ``ActionState/ahead`` and ``ActionState/because``. A date that passes is no change.
     ///
-    /// - Parameter position: The states that the consumer knows, by an earlier element: the first element has
-    ///   the differences from them, perhaps none.
+    /// - Parameters:
+    ///   - selection: Which actions are observed.
+    ///   - position: The states that the consumer knows, by an earlier element: the first element has the
+    ///     differences from them, perhaps none.
     public func observe(
         actions selection: ActionSelection,
         after position: ActionPosition? = nil
@@ -41,7 +43,9 @@ extension Broker {
     /// The queues with work are covered. It does for many queues what ``statusUpdates(of:)`` does for one,
     /// with snapshots and differences as ``observe(actions:after:)`` gives them: see <doc:ObservingState>.
     ///
-    /// - Parameter position: The statuses that the consumer knows, by an earlier element.
+    /// - Parameters:
+    ///   - pattern: Which queues are observed.
+    ///   - position: The statuses that the consumer knows, by an earlier element.
     public func observe(
         statuses pattern: QueuePattern,
         after position: StatusPosition? = nil

@@ -45,8 +45,10 @@ extension Broker {
     /// The request is stored in the file: without a running broker, the batch starts with the next one.
     /// Returns the number of queues whose batch was started, or whose wait was ended.
     ///
-    /// - Parameter includingRetries: Whether actions that wait for a retry are tried now too, in the same
-    ///   transaction. Parked queues stay parked: use ``retryNow(_:)``.
+    /// - Parameters:
+    ///   - pattern: Which queues have their batches started.
+    ///   - includingRetries: Whether actions that wait for a retry are tried now too, in the same transaction.
+    ///     Parked queues stay parked: use ``retryNow(_:)``.
     @discardableResult
     public func runNow(
         _ pattern: QueuePattern = .all,

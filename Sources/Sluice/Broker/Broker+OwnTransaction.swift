@@ -14,8 +14,11 @@ extension Broker {
     /// leaves the transaction unchanged. The call does not commit, roll back or change settings, and leaves
     /// no statement on the connection. Await ``EnqueueReceipt/settled()`` only after the commit.
     ///
-    /// - Parameter connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction
-    ///   open, whose main database is the broker's file. It is used during the call, on the calling thread.
+    /// - Parameters:
+    ///   - action: What is to be done.
+    ///   - options: How it waits, and by what it is found.
+    ///   - connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction open,
+    ///     whose main database is the broker's file. It is used during the call, on the calling thread.
     /// - Throws: ``SluiceError`` `noTransaction`, `otherDatabase`, `statementUnderWay` in the middle of the
     ///   rows of a statement that writes, `databaseLocked` when another connection writes, or has written
     ///   since the transaction began to read, `readOnly`, `closed`, and the errors of other enqueues, except

@@ -15,8 +15,11 @@ extension QueueHandle {
     /// concurrent. An observer that is slower than the queue delays nothing and loses notices
     /// (``QueueNotice/lost``).
     ///
-    /// - Parameter limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is
-    ///   never split; one with more actions is delivered when no other waits.
+    /// - Parameters:
+    ///   - queue: Where the callbacks run.
+    ///   - limit: How many actions may wait in notices for slower callbacks; at least 1. A notice is never
+    ///     split; one with more actions is delivered when no other waits.
+    ///   - body: Is called with each notice.
     public func observe(
         on queue: DispatchQueue,
         limit: Int = 1_024,

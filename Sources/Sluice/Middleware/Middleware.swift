@@ -18,8 +18,9 @@ public protocol Middleware: Sendable {
     /// It is not called for ``Broker/enqueueBlocking(_:_:notBefore:)``, ``Broker/submit(_:_:onError:)`` and
     /// writes of others.
     ///
-    /// - Parameter next: Stores the actions, durably when it returns; call it once, with the context or a
-    ///   changed one.
+    /// - Parameters:
+    ///   - context: The actions and their options.
+    ///   - next: Stores the actions, durably when it returns; call it once, with the context or a changed one.
     /// - Returns: The result of `next`.
     /// - Throws: The error for the caller of `enqueue`. Before the call of `next` nothing is stored; after
     ///   its return the actions are stored, whatever is thrown.
@@ -30,7 +31,9 @@ public protocol Middleware: Sendable {
     /// The claim is in the file before it begins (G7). The result is written, and then the queue's slot freed
     /// (G3), when the outermost middleware has returned: slow code counts towards the attempt's timeout.
     ///
-    /// - Parameter next: Performs the attempt and returns its result; call it once, or not at all.
+    /// - Parameters:
+    ///   - context: The attempt and its action.
+    ///   - next: Performs the attempt and returns its result; call it once, or not at all.
     /// - Returns: The result of `next`, or ``AttemptContext/result(of:)`` of another outcome.
     /// - Throws: Any error; it counts as thrown by the handler, even after a success.
     func attempt(_ context: AttemptContext, next: NextAttempt) async throws -> AttemptResult

@@ -16,7 +16,9 @@ public struct TracingMiddleware: Middleware {
 
     /// Makes the middleware; without a tracer it uses the one that `InstrumentationSystem` has.
     ///
-    /// - Parameter namesQueues: Whether spans have the attribute `sluice.queue`, which may be personal data.
+    /// - Parameters:
+    ///   - tracer: The tracer of the spans.
+    ///   - namesQueues: Whether spans have the attribute `sluice.queue`, which may be personal data.
     public init(tracer: (any Tracer)? = nil, namesQueues: Bool = false) {
         self.tracer = tracer
         self.namesQueues = namesQueues

@@ -26,9 +26,10 @@ public final class Completion: Sendable {
 
     /// Ends the attempt with success, with a retry after a time, or by parking the queue.
     ///
-    /// - Parameter retryTimeout: If the action is not done, how long it waits for the next attempt, and its
-    ///   queue with it; zero is at once. `nil` and negative values are ``Outcome/halt(_:)``: until
-    ///   ``Broker/retryNow(_:)``.
+    /// - Parameters:
+    ///   - success: Whether the action is done.
+    ///   - retryTimeout: If it is not, how long it waits for the next attempt, and its queue with it; zero is
+    ///     at once. `nil` and negative values are ``Outcome/halt(_:)``: until ``Broker/retryNow(_:)``.
     public func callAsFunction(success: Bool, retryTimeout: Duration?) {
         if success { return callAsFunction(.success) }
         guard let retryTimeout, retryTimeout >= .zero else {
