@@ -208,7 +208,9 @@ public protocol ActionBroker: AnyObject, Sendable {
 }
 
 extension ActionBroker {
-    /// Routes the actions of a handler's type to the handler: see ``Broker/route(_:_:_:handler:)-(_,A.Type,_,_)``.
+    /// Routes the actions of a handler's type to the handler.
+    ///
+    /// See ``Broker/route(_:_:_:handler:)-(_,A.Type,_,_)``.
     public func route<H: Handler>(
         _ pattern: QueuePattern,
         to handler: H,

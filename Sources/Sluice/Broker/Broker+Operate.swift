@@ -47,8 +47,8 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - pattern: Which queues have their batches started.
-    ///   - includingRetries: Whether actions that wait for a retry are tried now too, in the same transaction.
-    ///     Parked queues stay parked: use ``retryNow(_:)``.
+    ///   - includingRetries: Whether actions that wait for a retry are tried now too, in the same
+    ///     transaction. Parked queues stay parked: use ``retryNow(_:)``.
     @discardableResult
     public func runNow(
         _ pattern: QueuePattern = .all,

@@ -43,7 +43,8 @@ extension Broker {
 
     /// Routes the actions of several types in the queues of a pattern to one closure: see ``ActionUnion``.
     ///
-    /// The route has all kinds of the union or, if it throws, none. Throws as ``route(_:_:_:handler:)-(_,A.Type,_,_)``.
+    /// The route has all kinds of the union or, if it throws, none. Throws as
+    /// ``route(_:_:_:handler:)-(_,A.Type,_,_)``.
     public func route<U: ActionUnion>(
         _ pattern: QueuePattern,
         _ type: U.Type,
@@ -72,7 +73,8 @@ extension Broker {
     /// }
     /// ```
     ///
-    /// See ``route(_:_:_:handler:)-(_,A.Type,_,_)``, and ``Completion`` about completions that are dropped or called twice.
+    /// See ``route(_:_:_:handler:)-(_,A.Type,_,_)``, and ``Completion`` about completions that are dropped or
+    /// called twice.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         completing type: A.Type,

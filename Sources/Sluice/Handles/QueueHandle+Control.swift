@@ -30,7 +30,9 @@ extension QueueHandle {
         try await broker.store.isStopped(name, by: Self.holder)
     }
 
-    /// Routes the queue's actions of this type to a closure, as ``Broker/route(_:_:_:handler:)-(_,A.Type,_,_)`` does.
+    /// Routes the queue's actions of this type to a closure.
+    ///
+    /// ``Broker/route(_:_:_:handler:)-(_,A.Type,_,_)`` does so for a pattern.
     public func route(
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome

@@ -20,7 +20,8 @@ public protocol Middleware: Sendable {
     ///
     /// - Parameters:
     ///   - context: The actions and their options.
-    ///   - next: Stores the actions, durably when it returns; call it once, with the context or a changed one.
+    ///   - next: Stores the actions, durably when it returns; call it once, with the context or a changed
+    ///     one.
     /// - Returns: The result of `next`.
     /// - Throws: The error for the caller of `enqueue`. Before the call of `next` nothing is stored; after
     ///   its return the actions are stored, whatever is thrown.
