@@ -5,8 +5,7 @@ import Subprocess
 import SystemPackage
 import Testing
 
-/// The terminal sessions of <Sources/Sluice/Sluice.docc/Tutorials/BuildAnOutbox.tutorial>, with the program of
-/// its last step.
+/// The terminal sessions of `Tutorials/BuildAnOutbox.tutorial`, with the program of its last step.
 @Suite("The tutorial's program", .timeLimit(.minutes(2))) struct TutorialTests {
     @Test("G1, G5: messages to an offline conversation wait, say why, and are sent in order after a kill")
     func killed() async throws {
