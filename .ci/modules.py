@@ -1,0 +1,23 @@
+"""How a compiler finds the modules that `make test` has built on Linux."""
+
+import json
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def output_of(*command, folder=ROOT):
+    return subprocess.run(command, cwd=folder, check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+
+def options():
+    """The options of swiftc and of symbolgraph-extract."""
+    built = Path(output_of("swift", "build", "--show-bin-path"))
+    maps = [*built.glob("*.build/module.modulemap"), ROOT / "Sources/CSluiceSQLite/module.modulemap"]
+    maps += (ROOT / ".build/checkouts").glob("*/Sources/*/**/module.modulemap")
+    target = json.loads(output_of("swift", "-print-target-info"))["target"]["triple"]
+    return [
+        "-target", target, "-I", str(built / "Modules"),
+        *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")),
+    ]
