@@ -64,13 +64,13 @@ extension Broker {
         }
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
-        let nextEnd = try await store.startRunning()
+        try await store.startRunning()
         options.logger.info("the broker runs")
         defer { options.logger.info("the broker has stopped") }
         await withTaskCancellationHandler {
             await withGracefulStop {
                 guard open() else { return }
-                await begin(nextEnd)
+                await begin()
                 await drained.wait()
             } onStop: { [self] in
                 requestStop(grace: options.stopGrace)
@@ -177,9 +177,8 @@ extension Broker {
         }
     }
 
-    func begin(_ nextEnd: Timestamp? = nil) async {
+    func begin() async {
         scheduler.schedule(.admitScheduled, within: .zero)
-        if let nextEnd { expectEnd(at: nextEnd) }
         measure()
         // The last process may have died and left payloads in the WAL.
         if options.file.erasesPayloads { scheduler.schedule(.truncateWAL, within: .zero) }

@@ -18,7 +18,6 @@ extension Scheduler {
         update { $0.expectEnd(at: time, noLaterThan: limit) }
     }
 
-    /// The holds and closings whose time had come are ended, and the next end is known.
     func schedule(_ chore: Chore, within delay: Duration) {
         schedule(chore, noLaterThan: clock.uptime + delay)
     }

@@ -54,8 +54,8 @@ final class Scheduler: AttemptSource {
         preconditionFailure("the scheduler was used before it was connected")
     }
 
-    /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func reset() { machine.withLock { $0.reset() } }
+    /// Accepts wake-ups from now on; decides nothing yet, so that a broker may call it inside its own lock.
     func start() { machine.withLock { $0.start() } }
     /// Stops claiming, without a report before ``stop()``.
     func close() { machine.withLock { $0.close() } }

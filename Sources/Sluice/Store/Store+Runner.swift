@@ -7,15 +7,11 @@ internal import SluiceSQLite
 /// queue while it has work, and a waiting queue has no owner. A process has to renew only its own row.
 extension Store {
     /// Becomes one of the processes that run the queues, and makes suspects of the actions of dead ones.
-    ///
-    /// Returns when the next closed gate opens by itself.
-    @discardableResult
-    package func startRunning() async throws(SluiceError) -> Timestamp? {
+    package func startRunning() async throws(SluiceError) {
         try await write(sync: .owed) {
             // Nothing runs: outcomes that an earlier run could not write are dropped.
             $0.core.routeUse = RouteUse()
             try $0.registry.startRunning()
-            return $0.core.nextEnd
         }
     }
 

@@ -12,9 +12,9 @@ struct Drain: AsyncParsableCommand {
             The commands of --exec and --pipe are those of `sluice run`: its help says how they get actions \
             and answer.
 
-            It ends when no action is left that could run. It waits for retries and schedules that are due \
-            before it stops starting actions (without a deadline, for all of them), as for holds and \
-            gates with an end, but not for those that somebody must end.
+            It ends when no action is left that could run. It waits for retries, schedules, and \
+            ends of holds and of closed gates that come before it stops starting actions (without a \
+            deadline, for all of them), but not for holds and gates that somebody must end.
 
             THE DEADLINE is a span from the start, such as 50s or 10m, or a time, such as \
             2026-05-01T06:00:00Z; everything has ended by then. Before it, no more actions start, early \

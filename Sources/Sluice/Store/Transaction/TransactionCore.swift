@@ -50,7 +50,7 @@ final class TransactionCore {
     private var controlChanges: ControlChanges = []
     private(set) var openings: [GateOpening] = []
     /// The earliest end of a closed gate or a hold that this transaction has read or written.
-    private(set) var nextEnd: Timestamp?
+    private var nextEnd: Timestamp?
     /// The counter `opening` at the last check for gates that other connections have opened.
     var seenOpening: Int64 = 0
     private var schema = SchemaCheck()
