@@ -1,0 +1,291 @@
+-- The tables of a fleet, in the schema that the migration runs in. Those whose names end in _rows are internal: use the
+-- functions of 0002 to 0004 and the views of 0005 instead. The clock is the server's: see sluice_now().
+
+CREATE TABLE sluice_migrations (
+    version    integer PRIMARY KEY,
+    applied_at timestamptz NOT NULL
+);
+
+-- Tests replace it, to set the time.
+CREATE FUNCTION sluice_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT clock_timestamp()';
+
+-- One row for each pattern that a worker has ever routed. Workers say for each pool how many more actions they may run.
+CREATE TABLE sluice_pool_rows (
+    pool    integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- A queue's name, a prefix that ends in /*, or *.
+    pattern text COLLATE "C" NOT NULL UNIQUE
+);
+
+-- One row for each queue that an action has named. Enqueues lock it; steps never do.
+CREATE TABLE sluice_queue_rows (
+    queue_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name      text COLLATE "C" NOT NULL UNIQUE CHECK (octet_length(name) BETWEEN 1 AND 512 AND strpos(name, '*') = 0),
+    -- The type of all sort keys in the queue, as in the file. Set by the first action of an empty queue.
+    sort_type text NOT NULL CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')
+                                   OR sort_type ~ '^composite:[idrt](,[idrt]){1,3}$'),
+    -- The most specific pattern that matches; 0: none does.
+    pool      integer NOT NULL
+);
+
+CREATE INDEX sluice_queue_pool ON sluice_queue_rows (pool);
+
+-- Actions that wait or run. A row is written once, by the enqueue, and deleted once.
+CREATE TABLE sluice_action_rows (
+    -- Taken while the queue's row is locked, so the ids of a queue rise in the order of the commits.
+    id          bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
+    queue_id    bigint NOT NULL,
+    -- Bytes in the keys' order. Empty: arrival. 8 bytes: integer, date (microseconds since 1970) and real. Else UTF-8.
+    sort_key    bytea NOT NULL DEFAULT '',
+    -- When the action gets its place in the order. Cleared when it is due.
+    not_before  timestamptz,
+    expires_at  timestamptz,
+    enqueued_at timestamptz NOT NULL,
+    -- A random number of the call that enqueued the action; part of its idempotency key.
+    nonce       bigint NOT NULL,
+    kind        text NOT NULL CHECK (octet_length(kind) BETWEEN 1 AND 255),
+    version     integer NOT NULL DEFAULT 1 CHECK (version >= 1),
+    payload     text NOT NULL,
+    tag         text CHECK (octet_length(tag) BETWEEN 1 AND 255),
+    -- A gate that must be open when the action starts.
+    gate        text,
+    -- The trace of the enqueue: a JSON object of the fields that a propagator has written.
+    trace       text
+);
+
+CREATE INDEX sluice_action_order ON sluice_action_rows (queue_id, sort_key, id) WHERE not_before IS NULL;
+CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before) WHERE not_before IS NOT NULL;
+CREATE INDEX sluice_action_scheduled ON sluice_action_rows (queue_id, not_before) WHERE not_before IS NOT NULL;
+CREATE INDEX sluice_action_expiry ON sluice_action_rows (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX sluice_action_tag ON sluice_action_rows (tag) WHERE tag IS NOT NULL;
+
+-- Facts about an action from its attempts. Most actions never have a row here.
+CREATE TABLE sluice_state_rows (
+    action_id        bigint PRIMARY KEY,
+    -- Ended attempts that count: retries, failures, and deaths of the worker while this action ran alone.
+    attempts         integer NOT NULL DEFAULT 0,
+    next_attempt_at  timestamptz,
+    -- The requested delay: after a jump of the server's clock the wait is never longer.
+    retry_delay      interval,
+    -- Whether the wait follows a release, and not a retry.
+    is_released      boolean NOT NULL DEFAULT false,
+    last_error       text,
+    -- The gate that the action waits for, in addition to the time.
+    waits_for_gate   text,
+    -- The action ran when its worker was taken off; it runs alone.
+    is_suspect       boolean NOT NULL DEFAULT false,
+    -- How often a worker was taken off while this action ran alone.
+    crashes          integer NOT NULL DEFAULT 0,
+    -- Cancelled while it ran. Any outcome except success removes the action.
+    is_cancelled     boolean NOT NULL DEFAULT false,
+    -- The queue to which the action moves when the running attempt ends.
+    moves_to         bigint,
+    -- The claim that ran when the payload was edited: its attempt has not seen the edit.
+    edited_claim     bigint
+);
+
+CREATE INDEX sluice_state_suspect ON sluice_state_rows (action_id) WHERE is_suspect;
+
+-- Who runs a queue, and when to look at its head. Written when a queue changes hands or is put to sleep, not for each
+-- action.
+CREATE TABLE sluice_lane_rows (
+    queue_id          bigint PRIMARY KEY,
+    pool              integer NOT NULL,
+    -- Look at the head then; NULL: there is nothing to look for before an arrival or an operator's act.
+    ready_at          timestamptz,
+    -- The worker that runs the queue, and a number that each hand-over raises.
+    worker            bigint,
+    term              bigint NOT NULL DEFAULT 0,
+    -- In a queue in the order of arrival: nothing waits up to this id, unless rewind.
+    low_id            bigint NOT NULL DEFAULT 0,
+    rewind            boolean NOT NULL DEFAULT false,
+    -- The head is a suspect.
+    is_suspect        boolean NOT NULL DEFAULT false,
+    -- Why the queue is blocked, as in the file; 'hold' too: the hold's number is in blocked_error.
+    blocked_by        text CHECK (blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing', 'undecodable',
+                                                 'unknown kind', 'no route', 'gate', 'hold')),
+    blocked_action_id bigint,
+    blocked_at        timestamptz,
+    -- The error that parked the queue; for 'gate' the gate's name.
+    blocked_error     text,
+    -- All actions up to this id become dead letters, in batches.
+    fail_through_id   bigint
+) WITH (fillfactor = 70);
+
+CREATE INDEX sluice_lane_ready ON sluice_lane_rows (pool, ready_at)
+    WHERE worker IS NULL AND ready_at IS NOT NULL AND NOT is_suspect;
+CREATE INDEX sluice_lane_suspect ON sluice_lane_rows (ready_at)
+    WHERE worker IS NULL AND ready_at IS NOT NULL AND is_suspect;
+CREATE INDEX sluice_lane_worker ON sluice_lane_rows (worker) WHERE worker IS NOT NULL;
+CREATE INDEX sluice_lane_blocked ON sluice_lane_rows (blocked_by, blocked_error) WHERE blocked_by IS NOT NULL;
+
+-- Inserted by a claim, deleted by its settling. No claim is ever given twice.
+CREATE TABLE sluice_claim_rows (
+    -- The worker's epoch times 2^32, plus a number that the worker counts up.
+    claim      bigint PRIMARY KEY,
+    action_id  bigint NOT NULL,
+    queue_id   bigint NOT NULL,
+    worker     bigint NOT NULL,
+    term       bigint NOT NULL,
+    started_at timestamptz NOT NULL,
+    -- The sequence sluice_opening at the claim: a gate with a higher number was opened during the attempt.
+    opening    bigint NOT NULL,
+    -- The action runs alone: it is a suspect.
+    is_alone   boolean NOT NULL DEFAULT false,
+    -- The application has settled it with success in a transaction of its own.
+    is_settled boolean NOT NULL DEFAULT false
+);
+
+CREATE INDEX sluice_claim_worker ON sluice_claim_rows (worker);
+CREATE INDEX sluice_claim_action ON sluice_claim_rows (action_id);
+
+-- A queue in which an action has arrived. Visible together with the action; taken in by a step and deleted. No index:
+-- rows are found by their place in the table.
+CREATE TABLE sluice_arrival_rows (
+    queue_id bigint NOT NULL,
+    -- The action may have a place before the lane's low_id.
+    rewind   boolean NOT NULL DEFAULT false
+);
+
+-- The processes that run queues.
+CREATE TABLE sluice_worker_rows (
+    epoch            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- Machine and process, for people.
+    name             text NOT NULL,
+    nonce            bigint NOT NULL,
+    -- Renewed while the worker runs. After this time another one may take it off.
+    lease_until      timestamptz NOT NULL,
+    -- Since when the lease has not lapsed: only a worker whose lease has lasted for a whole lease may judge others.
+    continuous_since timestamptz NOT NULL,
+    -- The worker has nothing to do and listens: an enqueue rings.
+    waits            boolean NOT NULL DEFAULT false
+);
+
+-- What each worker can run.
+CREATE TABLE sluice_route_rows (
+    worker      bigint NOT NULL,
+    -- The worker's number of the route.
+    route       integer NOT NULL,
+    pool        integer NOT NULL,
+    -- NULL: any kind for which the pool has no other route.
+    kind        text,
+    gates       text[] NOT NULL DEFAULT '{}',
+    crash_limit integer,
+    -- What happens to an expired head and to one that has reached crash_limit: skip, block or failQueue.
+    expired     text NOT NULL CHECK (expired IN ('skip', 'block', 'failQueue')),
+    crashed     text NOT NULL CHECK (crashed IN ('skip', 'block', 'failQueue')),
+    rate        text,
+    rate_interval  interval,
+    rate_tolerance interval
+);
+
+CREATE UNIQUE INDEX sluice_route_kind ON sluice_route_rows (worker, pool, coalesce(kind, ''));
+
+-- Groups of enqueues, so that a client whose connection broke at the commit finds out whether it was made.
+CREATE TABLE sluice_token_rows (
+    token uuid PRIMARY KEY,
+    -- The ids in the order of the call; NULL where an action was refused.
+    ids   bigint[] NOT NULL,
+    at    timestamptz NOT NULL
+);
+
+CREATE INDEX sluice_token_age ON sluice_token_rows (at);
+
+-- Deduplication keys, as in the file.
+CREATE TABLE sluice_key_rows (
+    queue_id      bigint NOT NULL,
+    key           text COLLATE "C" NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
+    action_id     bigint NOT NULL,
+    keep          interval NOT NULL,
+    -- When the row may be deleted; NULL while the action waits or runs.
+    until         timestamptz,
+    has_succeeded boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (queue_id, key)
+);
+
+CREATE INDEX sluice_key_action ON sluice_key_rows (action_id);
+CREATE INDEX sluice_key_end ON sluice_key_rows (until) WHERE until IS NOT NULL;
+
+-- Attempts that did not succeed. Deleted with their action; a dead letter keeps them.
+CREATE TABLE sluice_attempt_rows (
+    action_id  bigint NOT NULL,
+    claim      bigint NOT NULL,
+    -- Counted from 1.
+    number     integer NOT NULL,
+    outcome    text NOT NULL CHECK (outcome IN ('retry', 'failed', 'exhausted', 'undecodable', 'crashed')),
+    error      text NOT NULL,
+    started_at timestamptz NOT NULL,
+    ended_at   timestamptz NOT NULL,
+    PRIMARY KEY (action_id, claim)
+);
+
+-- Dead letters, as in the file.
+CREATE TABLE sluice_dead_rows (
+    -- The action's id. A requeue keeps it.
+    id          bigint PRIMARY KEY,
+    queue_id    bigint NOT NULL,
+    sort_key    bytea NOT NULL,
+    sort_type   text NOT NULL,
+    enqueued_at timestamptz NOT NULL,
+    nonce       bigint NOT NULL,
+    kind        text NOT NULL,
+    version     integer NOT NULL,
+    payload     text NOT NULL,
+    attempts    integer NOT NULL,
+    died_at     timestamptz NOT NULL,
+    cause       text NOT NULL CHECK (cause IN ('failed', 'exhausted', 'expired', 'undecodable', 'crashed', 'behind',
+                                               'skipped')),
+    error       text NOT NULL,
+    tag         text,
+    gate        text,
+    trace       text
+);
+
+CREATE INDEX sluice_dead_age ON sluice_dead_rows (died_at);
+CREATE INDEX sluice_dead_tag ON sluice_dead_rows (tag) WHERE tag IS NOT NULL;
+CREATE INDEX sluice_dead_queue ON sluice_dead_rows (queue_id);
+
+-- How often a gate was opened.
+CREATE SEQUENCE sluice_opening CACHE 1;
+
+-- Gates: conditions that are open or closed. A gate without a row is closed; a lane that waits for it makes the row.
+CREATE TABLE sluice_gate_rows (
+    name       text COLLATE "C" PRIMARY KEY CHECK (octet_length(name) BETWEEN 1 AND 255),
+    is_open    boolean NOT NULL,
+    -- The value of sluice_opening when the gate was last opened; 0 if it never was.
+    opening    bigint NOT NULL DEFAULT 0,
+    -- NULL: nobody has set the gate; it is only waited for.
+    changed_at timestamptz,
+    -- When the gate opens by itself, as in the file, and how long the closing was to last.
+    opens_at   timestamptz CHECK (opens_at IS NULL OR NOT is_open),
+    closed_for interval
+);
+
+CREATE INDEX sluice_gate_end ON sluice_gate_rows (opens_at) WHERE opens_at IS NOT NULL;
+
+-- Holds: pauses of one queue, of all queues with a prefix, or of all queues. Several can apply at once.
+CREATE TABLE sluice_hold_rows (
+    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    scope    text COLLATE "C" NOT NULL CHECK (octet_length(scope) BETWEEN 1 AND 512
+                                              AND (strpos(scope, '*') = 0 OR scope = '*'
+                                                   OR (strpos(scope, '*') = length(scope) AND scope LIKE '%/*'))),
+    holder   text NOT NULL CHECK (length(holder) <= 255),
+    reason   text NOT NULL CHECK (length(reason) <= 1000),
+    since    timestamptz NOT NULL,
+    -- NULL: it does not end before somebody ends it.
+    until    timestamptz
+);
+
+-- Rate limits of routes, as in the file.
+CREATE TABLE sluice_rate_rows (
+    name    text COLLATE "C" PRIMARY KEY CHECK (octet_length(name) BETWEEN 1 AND 512),
+    -- When the limit has recovered from its last starts. Each start moves it by the limit's interval.
+    next_at timestamptz NOT NULL
+);
+
+-- Dead row versions are removed by their number, not by their part of the table: the tables are small when drained.
+ALTER TABLE sluice_lane_rows SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+ALTER TABLE sluice_claim_rows SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+ALTER TABLE sluice_arrival_rows SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+ALTER TABLE sluice_state_rows SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+ALTER TABLE sluice_worker_rows SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+ALTER TABLE sluice_action_rows SET (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
