@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "SluiceObservation", targets: ["SluiceObservation"]),
         .library(name: "SluiceGRDB", targets: ["SluiceGRDB"]),
         .library(name: "SluiceCrypto", targets: ["SluiceCrypto"]),
+        .library(name: "SluicePostgres", targets: ["SluicePostgres"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
         .executable(name: "sluice", targets: ["SluiceCLI"]),
         .executable(name: "sluice-demo", targets: ["SluiceDemo"]),
@@ -46,6 +47,10 @@ let package = Package(
         ),
         .trait(name: "GRDB", description: "Fills the product SluiceGRDB: queues in a GRDB database."),
         .trait(name: "Crypto", description: "Fills the product SluiceCrypto: payloads that are sealed."),
+        .trait(
+            name: "PostgreSQL",
+            description: "Fills the product SluicePostgres: the queues of a fleet, in a PostgreSQL database."
+        ),
         .trait(name: "Examples", description: "Fetches the HTTP client of the example MatrixOutbox."),
     ],
     dependencies: [
@@ -65,6 +70,8 @@ let package = Package(
     targets: [
         // The system's SQLite, as it is.
         .systemLibrary(name: "CSluiceSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        // The system's client library of PostgreSQL, as it is.
+        .systemLibrary(name: "CSluicePostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         // The SQL files of Migrations/, embedded byte for byte.
         .target(name: "CSluiceMigrations"),
         // The kind of a file system: the C library knows it, and Swift's module of it does not.
@@ -123,6 +130,16 @@ let package = Package(
             dependencies: [
                 "Sluice",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+            ]
+        ),
+        // The queues of many machines, in a PostgreSQL database; empty without the trait.
+        .target(
+            name: "SluicePostgres",
+            dependencies: [
+                .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"])),
+                "CSluiceMigrations",
+                "Sluice",
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.

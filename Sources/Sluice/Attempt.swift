@@ -69,7 +69,7 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     ///   has taken over its queue: roll back (G6). Other errors leave the transaction unchanged.
     public func succeed(in connection: OpaquePointer) throws(SluiceError) {
         guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
-        try settler.origin.store.succeed(settler.action, in: connection)
+        try settler.origin.succeed(settler.action, in: connection)
     }
 }
 
@@ -81,13 +81,24 @@ extension ActionID {
     }
 }
 
+/// The engine that attempts belong to.
+package protocol AttemptOrigin: AnyObject, Sendable {
+    /// The broker on a file; `nil` after it was released, and for another engine.
+    var broker: Broker? { get }
+    /// Settles an attempt with success in an open transaction on a connection of the application.
+    func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError)
+}
+
 /// The store and the broker that attempts belong to.
-final class AttemptOrigin: Sendable {
-    let store: Store
+final class FileAttemptOrigin: AttemptOrigin {
+    private let store: Store
     private let reference: BrokerReference
     init(_ store: Store, _ reference: BrokerReference) { (self.store, self.reference) = (store, reference) }
-    /// The broker; `nil` after it was released.
     var broker: Broker? { reference.broker }
+
+    func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError) {
+        try store.succeed(action, in: connection)
+    }
 }
 
 /// A weak reference to a broker, for its parts, which are made before it.
@@ -102,7 +113,7 @@ final class BrokerReference: Sendable {
 /// Settles an attempt in a transaction of the application.
 struct AttemptSettler: Sendable, Hashable {
     let action: ClaimedAction
-    let origin: AttemptOrigin
+    let origin: any AttemptOrigin
     static func == (left: Self, right: Self) -> Bool { left.action.receipt == right.action.receipt }
     func hash(into hasher: inout Hasher) { hasher.combine(action.receipt) }
 }

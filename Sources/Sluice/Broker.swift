@@ -19,15 +19,12 @@ public final class Broker: Sendable {
     package let store: Store
     let scheduler: Scheduler
     let runner: AttemptRunner
-    let coder: PayloadCoder
-    let drafter: Drafter
-    let reader: PayloadReader
+    let book: RouteBook
     package let options: BrokerOptions
     /// Notifies of commits by others; `nil` in memory.
     let wakeUps: WakeUps?
     let observers: Observers
     let stalls = StallWatch()
-    let routes: Routes
     let life = Mutex(Life())
     private let wakes = Atomic(0)
     let suspension: Suspension
@@ -68,15 +65,8 @@ public final class Broker: Sendable {
         self.options = options
         suspension = Suspension(options.engine)
         observers = Observers(store.interest)
-        coder = PayloadCoder(
-            maximumByteCount: options.maximumPayloadByteCount,
-            dates: options.payloadDates,
-            sealing: options.payloadSealing,
-            acceptsUnsealed: options.acceptsUnsealedPayloads
-        )
-        routes = Routes()
-        drafter = Drafter(coder, routes, options.clock)
-        reader = PayloadReader(coder)
+        book = RouteBook(options)
+        let (routes, reader, drafter) = (book.routes, book.reader, book.drafter)
         scheduler = Scheduler(store: store, routes: routes, options: options, broker: reference)
         runner = AttemptRunner(source: scheduler, reader: reader, drafter: drafter, options: options)
         wakeUps = WakeUps(of: store)
@@ -95,6 +85,10 @@ public final class Broker: Sendable {
         store.check.onFailure { [weak self] in self?.fileFailed($0) }
     }
 
+    var routes: Routes { book.routes }
+    var coder: PayloadCoder { book.coder }
+    var reader: PayloadReader { book.reader }
+    var drafter: Drafter { book.drafter }
     /// The number of commits that reported queues.
     package var wakeCount: Int { wakes.load(ordering: .acquiring) }
     /// What the broker has done since it was opened.

@@ -1,5 +1,5 @@
 /// Checks and encodes actions to enqueue, by the options of their queues.
-final class Drafter: Sendable {
+package final class Drafter: Sendable {
     private let coder: PayloadCoder
     private let routes: Routes
     private let clock: any BrokerClock
@@ -8,10 +8,10 @@ final class Drafter: Sendable {
         (self.coder, self.routes, self.clock) = (coder, routes, clock)
     }
 
-    func options(of queue: QueueName) -> QueueOptions? { routes.admission.queues.options(of: queue) }
+    package func options(of queue: QueueName) -> QueueOptions? { routes.admission.queues.options(of: queue) }
 
     /// Drafts an action with the options of a call, for a queue, or for its own if that is `nil`.
-    func draft<A: Action>(
+    package func draft<A: Action>(
         _ action: A,
         in queue: QueueName? = nil,
         _ options: EnqueueOptions
@@ -74,7 +74,7 @@ final class Drafter: Sendable {
         )
     }
 
-    func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
+    package func draft(_ action: RawAction, _ extra: EnqueueOptions) throws(SluiceError) -> ActionDraft {
         let options = try check(action.queue, action.kind, action.version, action.sortKey)
         try extra.validate()
         let notBefore = extra.notBefore.map(Timestamp.init)

@@ -54,7 +54,7 @@ public struct EnqueueOptions: Sendable, Hashable {
         try key?.validate()
     }
 
-    func due(_ date: Date?) -> EnqueueOptions {
+    package func due(_ date: Date?) -> EnqueueOptions {
         guard let date else { return self }
         var options = self
         options.notBefore = date

@@ -8,6 +8,9 @@ public struct EnqueueReceipt: Sendable {
     /// The action's number; with a ``DeduplicationKey``, perhaps that of an existing action.
     public let id: ActionID
     let broker: any ActionBroker
+
+    package init(id: ActionID, broker: any ActionBroker) { (self.id, self.broker) = (id, broker) }
+
     /// Waits until the action has ended, and returns how: see ``Broker/settled(_:)``.
     public func settled() async throws -> ActionEnd { try await broker.settled(id) }
 }

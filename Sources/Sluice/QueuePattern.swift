@@ -40,7 +40,7 @@ public struct QueuePattern: Sendable, Hashable, ExpressibleByStringInterpolation
     }
 
     /// Refuses a name that looks like another library's pattern, as a route or options would match nothing.
-    func formOfRule() throws(SluiceError) -> Form {
+    package func formOfRule() throws(SluiceError) -> Form {
         let form = try form()
         guard case .exact = form,
             let last = rawValue.split(separator: "/", omittingEmptySubsequences: false).last,

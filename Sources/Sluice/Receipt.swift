@@ -6,6 +6,10 @@ package struct Receipt: Hashable, Sendable {
     package let claim: Int64
     package let queue: QueueID
     package let slot: Int
+
+    package init(action: ActionID, claim: Int64, queue: QueueID, slot: Int) {
+        (self.action, self.claim, self.queue, self.slot) = (action, claim, queue, slot)
+    }
 }
 
 /// The number of a queue's name in the file; it never changes.

@@ -46,6 +46,7 @@ public struct SluiceError: LocalizedError, Sendable, CustomStringConvertible {
             case databaseLocked, diskFull, inputOutput, corrupt, outOfMemory, interrupted
             case unknownCommit, storage, noTransaction, otherDatabase, statementUnderWay, staleReceipt
             case transactionOver, connectionNotPrepared
+            case connectionLost, unsupported
         }
 
         private let value: Value
@@ -152,6 +153,16 @@ public struct SluiceError: LocalizedError, Sendable, CustomStringConvertible {
         public static let transactionOver = Code(.transactionOver)
         /// ``FileOptions/prepareConnection`` threw an error.
         public static let connectionNotPrepared = Code(.connectionNotPrepared)
+        /// The connection to a server was lost, and with it the call; nothing was stored.
+        public static let connectionLost = Code(.connectionLost)
+        /// The engine has no such feature: see its guide.
+        public static let unsupported = Code(.unsupported)
+
+        /// The code with a name, as ``description`` has it.
+        package init?(name: String) {
+            guard let value = Value(rawValue: name) else { return nil }
+            self.value = value
+        }
     }
 
     /// Converts an error of SQLite: no raw BUSY reaches the user (G14), nor any bound value (G13).

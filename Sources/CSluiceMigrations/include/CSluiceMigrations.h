@@ -17,4 +17,8 @@ extern const unsigned long sluice_migration_count;
 /// of unknown size.)
 struct sluice_migration sluice_migration_at(unsigned long index);
 
+/// The same for the files of Migrations/postgres/.
+extern const unsigned long sluice_postgres_count;
+struct sluice_migration sluice_postgres_at(unsigned long index);
+
 #endif

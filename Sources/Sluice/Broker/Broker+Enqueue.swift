@@ -135,16 +135,7 @@ extension Broker {
     func store(drafts: [ActionDraft]) async throws -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
         guard !options.middleware.isEmpty else { return try await write(drafts: drafts) }
-        let ids = try await pass(options.middleware[...], EnqueueContext(drafts))
-        precondition(ids.count == drafts.count, "a middleware's enqueue must return what next has returned")
-        return ids
-    }
-
-    /// Calls the remaining middleware, the outermost first, then writes.
-    private func pass(_ rest: ArraySlice<any Middleware>, _ work: EnqueueContext) async throws -> [ActionID] {
-        guard let first = rest.first else { return try await write(drafts: work.traced) }
-        let next = NextEnqueue { try await self.pass(rest.dropFirst(), $0) }
-        return try await first.enqueue(work, next: next)
+        return try await Sluice.enqueue(drafts, through: options.middleware) { try await self.write(drafts: $0) }
     }
 
     private func write(drafts: [ActionDraft]) async throws -> [ActionID] {

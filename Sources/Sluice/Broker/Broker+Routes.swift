@@ -7,7 +7,7 @@ extension Broker {
     /// Throws ``SluiceError`` `duplicateQueueOptions` when the pattern has options, `invalidPattern`,
     /// `invalidOptions`, `closed`.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
-        try routes.change { table throws(SluiceError) in try table.add(pattern, options) }
+        try book.setOptions(pattern, options)
     }
 
     /// Routes the actions of a type in the queues of a pattern to a closure, like ``Handler/handle(_:_:)``.
@@ -21,7 +21,10 @@ extension Broker {
         _ type: A.Type,
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
-    ) throws(SluiceError) { try add(.pattern(pattern), [A.kind], options, perform: performing(handler)) }
+    ) throws(SluiceError) {
+        try book.add(.pattern(pattern), options, handler: handler)
+        routesChanged(options)
+    }
 
     /// Routes the actions of a type in the queues whose names satisfy a predicate to a closure.
     ///
@@ -39,7 +42,10 @@ extension Broker {
         _ type: A.Type,
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
-    ) throws(SluiceError) { try add(.predicate(isMatch), [A.kind], options, perform: performing(handler)) }
+    ) throws(SluiceError) {
+        try book.add(.predicate(isMatch), options, handler: handler)
+        routesChanged(options)
+    }
 
     /// Routes the actions of several types in the queues of a pattern to one closure: see ``ActionUnion``.
     ///
@@ -51,18 +57,8 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (U, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
-        let cases = U.cases
-        guard !cases.isEmpty else { throw SluiceError(.invalidOptions, "'\(type)' has no cases") }
-        try add(.pattern(pattern), cases.map(\.kind), options) { [reader] action, attempt in
-            guard let found = cases.first(where: { $0.kind == action.kind }) else {
-                return .outcome(.notMine)
-            }
-            switch found.read(reader, action) {
-            case .failure(let error): return .undecodable(error.reason)
-            case .success(let input):
-                do { return .outcome(try await handler(input, attempt)) } catch { return .threw(error) }
-            }
-        }
+        try book.add(.pattern(pattern), options, union: handler)
+        routesChanged(options)
     }
 
     /// Routes the actions of a type in the queues of a pattern to a closure with a completion.
@@ -80,7 +76,10 @@ extension Broker {
         completing type: A.Type,
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt, Completion) -> Void
-    ) throws(SluiceError) { try add(.pattern(pattern), [A.kind], options, perform: completing(handler)) }
+    ) throws(SluiceError) {
+        try book.add(.pattern(pattern), options, runBy: runner, completing: handler)
+        routesChanged(options)
+    }
 
     /// Routes the actions of a type in the queues that satisfy a predicate to a closure with a completion.
     ///
@@ -90,7 +89,10 @@ extension Broker {
         completing type: A.Type,
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt, Completion) -> Void
-    ) throws(SluiceError) { try add(.predicate(isMatch), [A.kind], options, perform: completing(handler)) }
+    ) throws(SluiceError) {
+        try book.add(.predicate(isMatch), options, runBy: runner, completing: handler)
+        routesChanged(options)
+    }
 
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
@@ -101,48 +103,11 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (_ payload: String, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
-        try add(.pattern(pattern), [nil], options) { [reader] action, attempt in
-            switch reader.text(of: action) {
-            case .failure(let error): return .undecodable(error.reason)
-            case .success(let payload):
-                do { return .outcome(try await handler(payload, attempt)) } catch { return .threw(error) }
-            }
-        }
+        try book.addAnyKind(.pattern(pattern), options, handler: handler)
+        routesChanged(options)
     }
 
-    private func performing<A: Action>(
-        _ handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
-    ) -> Route.Perform {
-        { [reader] action, attempt in
-            switch reader.read(A.self, from: action) {
-            case .failure(let error): return .undecodable(error.reason)
-            case .success(let input):
-                do { return .outcome(try await handler(input, attempt)) } catch { return .threw(error) }
-            }
-        }
-    }
-
-    private func completing<A: Action>(
-        _ handler: @escaping @Sendable (A, Attempt, Completion) -> Void
-    ) -> Route.Perform {
-        { [reader, runner] action, attempt in
-            switch reader.read(A.self, from: action) {
-            case .failure(let error): return .undecodable(error.reason)
-            case .success(let input): return await runner.complete(attempt) { handler(input, attempt, $0) }
-            }
-        }
-    }
-
-    private func add(
-        _ scope: RouteScope,
-        _ kinds: [String?],
-        _ options: RouteOptions,
-        perform: @escaping Route.Perform
-    ) throws(SluiceError) {
-        if case .pattern(let pattern) = scope { _ = try pattern.formOfRule() }
-        try routes.change { table throws(SluiceError) in
-            try table.add(scope, kinds: kinds, options: options, perform: perform)
-        }
+    private func routesChanged(_ options: RouteOptions) {
         scheduler.routesChanged()
         if options.replaces { observers.poke(nil) }
         codeChanged()
@@ -169,21 +134,21 @@ extension Broker {
     /// - Throws: ``SluiceError`` `invalidPattern`, `closed`.
     @discardableResult
     public func removeRoute(_ pattern: QueuePattern, kind: String?) throws(SluiceError) -> Bool {
-        try removed(routes.change { table throws(SluiceError) in try table.remove(pattern, kind: kind) })
+        try removed(book.remove(pattern, kind: kind))
     }
 
     /// Removes all routes of a pattern, under the rules of ``removeRoute(_:kind:)``.
     ///
     /// - Returns: Whether there was one.
     @discardableResult public func removeRoutes(_ pattern: QueuePattern) throws(SluiceError) -> Bool {
-        try removed(routes.change { table throws(SluiceError) in try table.removeAll(pattern) })
+        try removed(book.removeAll(pattern))
     }
 
     /// Removes all routes by predicate, under the rules of ``removeRoute(_:kind:)``.
     ///
     /// - Returns: Whether there was one.
     @discardableResult public func removePredicateRoutes() throws(SluiceError) -> Bool {
-        try removed(routes.change { table throws(SluiceError) in table.removeChoices() })
+        try removed(book.removePredicates())
     }
 
     private func removed(_ wasThere: Bool) -> Bool {
@@ -225,7 +190,7 @@ extension Broker {
         to options: QueueOptions?
     ) async throws(SluiceError) -> Bool {
         let form = try pattern.form()
-        let old = try routes.change { table throws(SluiceError) in try table.replace(pattern, by: options) }
+        let old = try book.replaceOptions(pattern, by: options)
         if old?.start != nil, isRunning { try await store.forgetBatches(form) }
         return old != nil
     }

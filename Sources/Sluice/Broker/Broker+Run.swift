@@ -134,7 +134,7 @@ extension Broker {
         if options.file.erasesPayloads { _ = try? await store.truncateWAL() }
         await store.close()
         observers.end()
-        routes.drop()
+        book.close()
     }
 
     private func beginRunning() throws(SluiceError) -> (drained: Event, ended: Event) {

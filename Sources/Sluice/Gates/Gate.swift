@@ -16,4 +16,18 @@ public struct Gate: Sendable, Hashable {
     public let isKept: Bool
     /// When it opens by itself, if it is closed until a time; a running broker opens it then.
     public let opensAt: Date?
+
+    package init(
+        name: GateName,
+        isOpen: Bool,
+        since: Date,
+        isKept: Bool,
+        opensAt: Date?
+    ) {
+        self.name = name
+        self.isOpen = isOpen
+        self.since = since
+        self.isKept = isKept
+        self.opensAt = opensAt
+    }
 }

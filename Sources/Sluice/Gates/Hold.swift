@@ -20,4 +20,20 @@ public struct Hold: Sendable, Hashable {
     public let since: Date
     /// When the hold ends by itself; `nil` if it does not.
     public let until: Date?
+
+    package init(
+        id: HoldID,
+        pattern: QueuePattern,
+        holder: String,
+        reason: String,
+        since: Date,
+        until: Date?
+    ) {
+        self.id = id
+        self.pattern = pattern
+        self.holder = holder
+        self.reason = reason
+        self.since = since
+        self.until = until
+    }
 }

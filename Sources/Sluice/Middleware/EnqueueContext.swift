@@ -16,7 +16,7 @@ public struct EnqueueContext: Sendable {
     public var trace: [String: String] = [:]
     private let drafts: [ActionDraft]
 
-    init(_ drafts: [ActionDraft]) { self.drafts = drafts }
+    package init(_ drafts: [ActionDraft]) { self.drafts = drafts }
     /// The actions, in their order.
     public var actions: [Item] { drafts.map { Item(queue: $0.queue, kind: $0.kind, version: $0.version) } }
     package var sortKeys: [SortKey] { drafts.map(\.sortKey) }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// The observers of a broker's events, called on the committing thread in the order of commits.
-final class Observers: Sendable {
+package final class Observers: Sendable {
     /// The callbacks of an observer, which must not block.
     struct Subscriber: Sendable {
         var receive: @Sendable ([QueueEvent]) -> Void = { _ in }
@@ -28,7 +28,7 @@ final class Observers: Sendable {
     private let state = Mutex(State())
     let interest: Interest
 
-    init(_ interest: Interest) { self.interest = interest }
+    package init(_ interest: Interest) { self.interest = interest }
     deinit { end() }
 
     /// Adds an observer for transactions that begin from now on; returns a function that removes it.
@@ -50,7 +50,9 @@ final class Observers: Sendable {
 
     private var subscribers: [Subscriber] { state.withLock { Array($0.subscribers.values) } }
 
-    func publish(_ events: [QueueEvent], _ contents: ObservedContents? = nil) {
+    package func publish(_ events: [QueueEvent]) { publish(events, nil) }
+
+    func publish(_ events: [QueueEvent], _ contents: ObservedContents?) {
         guard !events.isEmpty else { return }
         for subscriber in subscribers {
             subscriber.receive(events)
@@ -80,12 +82,12 @@ final class Observers: Sendable {
     }
 
     /// Notifies observers that the status of a queue, or of all, may differ, though the file has not changed.
-    func poke(_ queue: QueueID?) {
+    package func poke(_ queue: QueueID?) {
         guard interest.isAny else { return }
         for subscriber in subscribers { subscriber.poke(queue) }
     }
 
-    func end() {
+    package func end() {
         let subscribers = state.withLock { state in
             state.hasEnded = true
             defer { state.subscribers = [:] }

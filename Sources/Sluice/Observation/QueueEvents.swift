@@ -19,7 +19,7 @@ public struct QueueEvents: AsyncSequence, Sendable {
 
     private let subscription: EventSubscription
 
-    init(_ observers: Observers, _ buffering: EventBuffering) {
+    package init(_ observers: Observers, _ buffering: EventBuffering) {
         subscription = EventSubscription(observers, buffering)
     }
 

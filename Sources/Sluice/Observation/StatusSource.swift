@@ -42,9 +42,14 @@ struct StatusSource: StateSource {
     }
 
     // The age alone is no change.
-    func isSame(_ new: QueueStatus, _ old: QueueStatus) -> Bool {
-        var old = old
-        old.oldestAge = new.oldestAge
-        return new == old
+    func isSame(_ new: QueueStatus, _ old: QueueStatus) -> Bool { new.isSame(but: old) }
+}
+
+extension QueueStatus {
+    /// Whether it is another one but for the age.
+    package func isSame(but other: QueueStatus) -> Bool {
+        var other = other
+        other.oldestAge = oldestAge
+        return self == other
     }
 }

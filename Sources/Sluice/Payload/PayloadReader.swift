@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// Converts stored payloads to values of a route's type, also from older versions; they stay in the file
 /// unchanged, so that an older program can still read them, and a faulty upgrader does no damage.
-final class PayloadReader: Sendable {
+package final class PayloadReader: Sendable {
     typealias Upgrader = @Sendable (_ payload: String) throws -> String
 
     private struct Step {

@@ -1,5 +1,5 @@
 extension Attempt {
-    init(_ action: ClaimedAction, of origin: AttemptOrigin? = nil) {
+    package init(_ action: ClaimedAction, of origin: (any AttemptOrigin)? = nil) {
         settler = origin.map { AttemptSettler(action: action, origin: $0) }
         id = action.receipt.action
         queue = action.queue

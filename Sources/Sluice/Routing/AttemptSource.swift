@@ -1,5 +1,5 @@
 /// The part of an engine that an ``AttemptRunner`` gets attempts from and reports their ends to.
-protocol AttemptSource: AnyObject, Sendable {
+package protocol AttemptSource: AnyObject, Sendable {
     /// Writes the end of an attempt, and claims and returns the next action, with the permit that it frees.
     ///
     /// It is tried until it is written, whether the caller's task is cancelled or not; `giveUp` ends that. If

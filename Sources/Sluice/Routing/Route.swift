@@ -1,10 +1,11 @@
 /// Runs the actions of a kind, or of any, in a pattern's queues; a class, as running actions refer to it.
-final class Route: Sendable {
+package final class Route: Sendable {
     typealias Perform = @Sendable (ClaimedAction, Attempt) async -> HandlerResult
 
-    let id: RouteID
+    package let id: RouteID
     let pattern: QueuePattern
-    let options: RouteOptions
+    let kinds: [String?]
+    package let options: RouteOptions
     let rate: Admission.Rate?
     /// Decodes the payload and calls the user's code, whose errors are results.
     let perform: Perform
@@ -12,12 +13,14 @@ final class Route: Sendable {
     init(
         id: RouteID,
         pattern: QueuePattern,
+        kinds: [String?],
         options: RouteOptions,
         rate: Admission.Rate?,
         perform: @escaping Perform
     ) {
         self.id = id
         self.pattern = pattern
+        self.kinds = kinds
         self.options = options
         self.rate = rate
         self.perform = perform

@@ -1,5 +1,5 @@
 /// The queues of a route.
-enum RouteScope: Sendable {
+package enum RouteScope: Sendable {
     case pattern(QueuePattern)
     case predicate(@Sendable (QueueName) -> Bool)
 

@@ -10,6 +10,8 @@ final class RouteSet: Sendable {
         (self.admission, self.routes) = (admission, routes)
     }
 
+    func route(_ id: RouteID) -> Route? { routes[id] }
+
     subscript(id: RouteID) -> Route {
         guard let route = routes[id] else { preconditionFailure("a route is not of these routes") }
         return route

@@ -3,11 +3,15 @@ struct RouteTable: Sendable {
     private var patterns = PatternTable<[String?: Admission.Entry]>()
     private var choices: [Admission.Choice] = []
     private var queues = QueueTable()
-    private var routes: [RouteID: Route] = [:]
+    private(set) var routes: [RouteID: Route] = [:]
     private var lastNumber = -1
     private(set) var current = RouteSet()
 
     var admission: Admission { current.admission }
+
+    func entry(_ form: QueuePattern.Form, _ kind: String?) -> Admission.Entry? {
+        patterns[form].flatMap { $0[kind] }
+    }
 
     /// Adds one route for several kinds, perhaps instead of others, or throws and changes nothing.
     mutating func add(
@@ -54,7 +58,14 @@ struct RouteTable: Sendable {
             let entries = try Self.adding(entry, for: kinds, to: [:], in: .all)
             choices.append(Admission.Choice(matches: matches, kinds: entries))
         }
-        routes[id] = Route(id: id, pattern: scope.pattern, options: options, rate: limit, perform: perform)
+        routes[id] = Route(
+            id: id,
+            pattern: scope.pattern,
+            kinds: kinds,
+            options: options,
+            rate: limit,
+            perform: perform
+        )
         publish()
     }
 

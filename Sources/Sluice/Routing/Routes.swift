@@ -10,6 +10,7 @@ final class Routes: Sendable {
     private let state = Mutex(State())
     var current: RouteSet { state.withLock { $0.table.current } }
     var admission: Admission { current.admission }
+    var registrations: [RouteRegistration] { state.withLock { $0.table.registrations } }
 
     func route(for queue: QueueName, kind: String) -> RouteMatch { current.route(for: queue, kind: kind) }
 

@@ -10,7 +10,7 @@ extension AttemptRunner.State {
 }
 
 extension AttemptRunner {
-    func timeOut(_ claim: Int64) {
+    package func timeOut(_ claim: Int64) {
         let task = state.withLock { state -> AttemptTask? in
             guard let task = state.taskToCancel(claim, .timeout) else { return nil }
             state.statistics.timeouts += 1
@@ -26,8 +26,14 @@ extension AttemptRunner {
         }
     }
 
+    /// Cancels the handler of a claim, if it runs or is about to.
+    package func cancel(claim: Int64, _ reason: CancelReason) {
+        let task = state.withLock { $0.claims.values.contains(claim) ? $0.taskToCancel(claim, reason) : nil }
+        task?.cancel(claim, reason)
+    }
+
     /// Cancels the handler of an action, if it runs or is about to.
-    func cancel(_ action: ActionID, _ reason: CancelReason) {
+    package func cancel(_ action: ActionID, _ reason: CancelReason) {
         let running = state.withLock { state -> (claim: Int64, task: AttemptTask)? in
             guard let claim = state.claims[action] else { return nil }
             return state.taskToCancel(claim, reason).map { (claim: claim, task: $0) }
@@ -36,12 +42,12 @@ extension AttemptRunner {
     }
 
     /// Cancels the handlers of all current claims, but not of later ones.
-    func cancelClaimed(_ reason: CancelReason) {
+    package func cancelClaimed(_ reason: CancelReason) {
         for action in state.withLock({ Array($0.claims.keys) }) { cancel(action, reason) }
     }
 
     /// Cancels all handlers, also those that begin before the next run of the broker.
-    func cancelAll(_ reason: CancelReason) {
+    package func cancelAll(_ reason: CancelReason) {
         let tasks = state.withLock { state in
             state.isCancelling = true
             return state.tasks
@@ -50,5 +56,5 @@ extension AttemptRunner {
     }
 
     /// Ends the cancelling, for the next run of the broker.
-    func reset() { state.withLock { ($0.isCancelling, $0.early) = (false, [:]) } }
+    package func reset() { state.withLock { ($0.isCancelling, $0.early) = (false, [:]) } }
 }

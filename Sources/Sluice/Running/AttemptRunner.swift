@@ -2,7 +2,7 @@ internal import Logging
 internal import Synchronization
 
 /// Runs handlers: one task for each permit in use, which runs actions as long as there are any.
-final class AttemptRunner: Sendable {
+package final class AttemptRunner: Sendable {
     struct State {
         var tasks: [Int64: AttemptTask] = [:]
         /// The claims of running actions, so that a change to an action finds its handler.
@@ -23,23 +23,23 @@ final class AttemptRunner: Sendable {
     let watch: HandlerWatch?
     let observer: (any EngineObserver)?
 
-    init(source: any AttemptSource, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
+    package init(source: any AttemptSource, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
         (self.source, self.reader, self.drafter, self.options) = (source, reader, drafter, options)
         state = Mutex(State(randomness: options.randomness))
         watch = HandlerWatch(options)
         observer = options.observer
     }
 
-    var statistics: Statistics { state.withLock { $0.statistics } }
+    package var statistics: Statistics { state.withLock { $0.statistics } }
     func count(_ change: (inout Statistics) -> Void) { state.withLock { change(&$0.statistics) } }
 
     /// Notes a claimed action before its handler begins: from now on a cancellation finds it.
-    func announce(_ action: ClaimedAction) {
+    package func announce(_ action: ClaimedAction) {
         state.withLock { $0.claims[action.receipt.action] = action.receipt.claim }
     }
 
     /// Runs the handler of a claimed action, in a task of its own.
-    func start(_ action: ClaimedAction, _ route: Route) {
+    package func start(_ action: ClaimedAction, _ route: Route) {
         let attemptTask = AttemptTask(action)
         enter(action, attemptTask)
         watch?.began { [weak self] in self?.state.withLock { !$0.tasks.isEmpty } ?? false }

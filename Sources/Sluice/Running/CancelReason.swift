@@ -1,5 +1,5 @@
 /// Why a handler is cancelled.
-enum CancelReason: Sendable {
+package enum CancelReason: Sendable {
     /// Its attempt took longer than its route allows.
     case timeout
     /// The broker stops.

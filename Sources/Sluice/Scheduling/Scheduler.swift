@@ -2,7 +2,7 @@ internal import Logging
 internal import Synchronization
 
 /// Guards the state machine with a lock, and performs its decisions after the lock has been given up.
-final class Scheduler: AttemptSource {
+package final class Scheduler: AttemptSource {
     /// How long a claim or an outcome waits that the file has refused.
     private static let claimRetryDelay: Duration = .seconds(1)
     /// The longest wait for something scheduled, to notice a wall clock that was set forward.
@@ -10,7 +10,7 @@ final class Scheduler: AttemptSource {
 
     let machine: Mutex<SchedulerStateMachine>
     let store: Store
-    let origin: AttemptOrigin
+    let origin: FileAttemptOrigin
     let routes: Routes
     let clock: any BrokerClock
     private let alarm: Alarm
@@ -35,7 +35,7 @@ final class Scheduler: AttemptSource {
         (clock, executor, crashTrialLimit) = (options.clock, options.engine.executor, options.crashTrialLimit)
         let triesSuspects = crashTrialLimit > .zero
         machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency, triesSuspects: triesSuspects))
-        origin = AttemptOrigin(store, broker)
+        origin = FileAttemptOrigin(store, broker)
         alarm = Alarm(clock: options.clock, executor: executor)
         (logger, restWaiters) = (options.logger, options.restWaiters)
     }
@@ -75,16 +75,16 @@ final class Scheduler: AttemptSource {
         refusals.clear()
     }
 
-    func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
+    package func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
 
-    func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
+    package func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
         guard let route = routes.current.route(for: action, after: tried) else { return nil }
         let time = route.options.timeout.map { clock.uptime + $0 }
         update { $0.timeOut(action.receipt.claim, at: time) }
         return route
     }
 
-    func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
+    package func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
 
     private typealias Settled = Result<(SettleResult, ClaimResult?), SluiceError>
 
@@ -96,7 +96,7 @@ final class Scheduler: AttemptSource {
     ///
     /// `whenWorkFails` makes the settlement to write instead if the application's code in it fails. `written`
     /// gets the settlement and its result, `nil` after giving up, before the broker is reported as idle.
-    func settle(
+    package func settle(
         _ action: ClaimedAction,
         _ settlement: Settlement,
         giveUp: @Sendable () -> Bool,

@@ -40,6 +40,8 @@ public struct ActionSelection: Sendable, Hashable {
         }
     }
 
+    package var tag: String? { if case .tag(let tag) = value { tag } else { nil } }
+
     func form() throws(SluiceError) -> Form {
         switch value {
         case .action(let id): return .action(id)

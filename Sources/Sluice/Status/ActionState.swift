@@ -55,6 +55,17 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
     ///
     /// An observation keeps the last ones of an action that has ended.
     public let details: Details?
+
+    package init(
+        id: ActionID,
+        phase: Phase,
+        ahead: Int? = nil,
+        because: [Because] = [],
+        details: Details?
+    ) {
+        (self.id, self.phase, self.ahead, self.because) = (id, phase, ahead, because)
+        self.details = details
+    }
     /// The error of the last failed attempt, or of the dead letter.
     public var lastError: String? { details?.lastError }
 
@@ -81,6 +92,23 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
         /// The error of the last failed attempt, or of the dead letter.
         public let lastError: String?
         let stored: StoredPayload
+
+        package init(
+            queue: QueueName,
+            kind: String,
+            sortKey: SortKey,
+            tag: String?,
+            gate: GateName?,
+            expiresAt: Date?,
+            enqueuedAt: Date,
+            attempts: Int,
+            lastError: String?,
+            stored: StoredPayload
+        ) {
+            (self.queue, self.kind, self.sortKey, self.tag, self.gate) = (queue, kind, sortKey, tag, gate)
+            (self.expiresAt, self.enqueuedAt) = (expiresAt, enqueuedAt)
+            (self.attempts, self.lastError, self.stored) = (attempts, lastError, stored)
+        }
         /// The payload: JSON text, or as it is sealed.
         public var payload: String { stored.text }
         /// Whether the payload is sealed (<doc:Security>).
@@ -110,15 +138,20 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
 }
 
 /// A payload with what is needed to read it; equal if the text is.
-struct StoredPayload: Sendable, Hashable, CustomStringConvertible {
+package struct StoredPayload: Sendable, Hashable, CustomStringConvertible {
     let text: String
     let version: Int
     let reader: PayloadReader
-    var description: String { "a payload" }
 
-    static func == (left: StoredPayload, right: StoredPayload) -> Bool {
+    package init(text: String, version: Int, reader: PayloadReader) {
+        (self.text, self.version, self.reader) = (text, version, reader)
+    }
+
+    package var description: String { "a payload" }
+
+    package static func == (left: StoredPayload, right: StoredPayload) -> Bool {
         left.text == right.text && left.version == right.version
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }

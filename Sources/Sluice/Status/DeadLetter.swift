@@ -32,6 +32,36 @@ public struct DeadLetter: Sendable, Hashable, CustomStringConvertible {
     public let version: Int
     /// When the action was enqueued.
     public let enqueuedAt: Date
+
+    package init(
+        id: ActionID,
+        queue: QueueName,
+        kind: String,
+        cause: DeadLetterCause,
+        error: String,
+        attempts: Int,
+        diedAt: Date,
+        payload: String,
+        sortKey: SortKey,
+        tag: String?,
+        gate: GateName?,
+        version: Int,
+        enqueuedAt: Date
+    ) {
+        self.id = id
+        self.queue = queue
+        self.kind = kind
+        self.cause = cause
+        self.error = error
+        self.attempts = attempts
+        self.diedAt = diedAt
+        self.payload = payload
+        self.sortKey = sortKey
+        self.tag = tag
+        self.gate = gate
+        self.version = version
+        self.enqueuedAt = enqueuedAt
+    }
     /// Number, queue, kind, cause and error, without the payload (G13).
     public var description: String { "dead letter \(id) of \(queue) (\(kind)): \(cause.rawValue): \(error)" }
 }
@@ -48,4 +78,18 @@ public struct FailedAttempt: Sendable, Hashable {
     public let startedAt: Date
     /// When the attempt ended.
     public let endedAt: Date
+
+    package init(
+        number: Int,
+        cause: FailureCause?,
+        error: String,
+        startedAt: Date,
+        endedAt: Date
+    ) {
+        self.number = number
+        self.cause = cause
+        self.error = error
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+    }
 }

@@ -53,7 +53,23 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     let queueID: QueueID?
 
     /// The status of a queue without actions.
-    static func empty(_ queue: QueueName) -> QueueStatus {
+    package init(
+        queue: QueueName,
+        depth: Int,
+        because: [Because],
+        head: ActionID?,
+        headKind: String?,
+        attempt: Int,
+        oldestAge: Duration,
+        lastError: String?,
+        queueID: QueueID?
+    ) {
+        (self.queue, self.depth, self.because, self.head) = (queue, depth, because, head)
+        (self.headKind, self.attempt, self.oldestAge) = (headKind, attempt, oldestAge)
+        (self.lastError, self.queueID) = (lastError, queueID)
+    }
+
+    package static func empty(_ queue: QueueName) -> QueueStatus {
         QueueStatus(
             queue: queue,
             depth: 0,
@@ -117,6 +133,32 @@ public struct ActionSummary: Sendable, Hashable, CustomStringConvertible {
     public let lastError: String?
     /// The payload: JSON text.
     public let payload: String
+
+    package init(
+        id: ActionID,
+        queue: QueueName,
+        kind: String,
+        sortKey: String?,
+        attempts: Int,
+        runningSince: Date?,
+        nextAttemptAt: Date?,
+        notBefore: Date?,
+        enqueuedAt: Date,
+        lastError: String?,
+        payload: String
+    ) {
+        self.id = id
+        self.queue = queue
+        self.kind = kind
+        self.sortKey = sortKey
+        self.attempts = attempts
+        self.runningSince = runningSince
+        self.nextAttemptAt = nextAttemptAt
+        self.notBefore = notBefore
+        self.enqueuedAt = enqueuedAt
+        self.lastError = lastError
+        self.payload = payload
+    }
     /// Number, queue and kind, without the payload (G13).
     public var description: String { "action \(id) of \(queue) (\(kind))" }
 }

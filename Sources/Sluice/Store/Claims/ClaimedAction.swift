@@ -17,7 +17,27 @@ package final class ClaimedAction: Sendable {
     package let room: SlotRoom
     /// Whether it is a suspect on trial, and runs beside nothing but other suspects.
     let isTried: Bool
-    let route: RouteID
+    package let route: RouteID
+
+    package init(
+        receipt: Receipt,
+        queue: QueueName,
+        kind: String,
+        version: Int,
+        payload: String,
+        trace: String?,
+        number: Int,
+        nonce: Int64,
+        enqueuedAt: Timestamp,
+        lastError: String?,
+        route: RouteID,
+        isTried: Bool
+    ) {
+        (self.receipt, self.route, self.room, self.isTried) = (receipt, route, .single, isTried)
+        (self.queue, self.kind, self.payload, self.version) = (queue, kind, payload, version)
+        (self.trace, self.nonce, self.enqueuedAt) = (trace, nonce, enqueuedAt)
+        (self.number, self.lastError) = (number, lastError)
+    }
 
     init(_ row: HeadRow, _ receipt: Receipt, _ route: RouteID, _ room: SlotRoom, isTried: Bool) {
         (self.receipt, self.route, self.room, self.isTried) = (receipt, route, room, isTried)

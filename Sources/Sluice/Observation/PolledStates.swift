@@ -1,0 +1,47 @@
+internal import HashTreeCollections
+
+/// States that are read as a whole after each change, for an engine whose changes do not say what they concern.
+struct PolledStates<Observed: Sendable & Hashable & Identifiable>: StateSource where Observed.ID: Sendable {
+    typealias State = Observed
+
+    let all: @Sendable () async throws(SluiceError) -> [Observed]
+    let gone: @Sendable ([Observed]) async throws(SluiceError) -> [Observed]
+    let isSameState: @Sendable (Observed, Observed) -> Bool
+
+    func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) { dirty.addAll() }
+    func note(_ queue: QueueID, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) { dirty.addAll() }
+
+    func read(
+        _ dirty: DirtyStates,
+        _ known: Known
+    ) async throws(SluiceError) -> (matching: [Observed], gone: [Observed]) {
+        let matching = try await all()
+        let found = Set(matching.map(\.id))
+        let missing = known.values.filter { !found.contains($0.id) }
+        return (matching, missing.isEmpty ? [] : try await gone(missing))
+    }
+
+    func isSame(_ new: Observed, _ old: Observed) -> Bool { isSameState(new, old) }
+}
+
+extension Observers {
+    /// Observes the states that `all` reads, again after each event and each poke.
+    ///
+    /// - Parameters:
+    ///   - position: What the consumer knows already.
+    ///   - all: Reads all states that match.
+    ///   - gone: Reads how known states that match no more have ended.
+    ///   - isSame: Whether there is nothing to say of a state that was read again.
+    package func polled<State>(
+        after position: StateUpdate<State>.Position?,
+        all: @escaping @Sendable () async throws(SluiceError) -> [State],
+        gone: @escaping @Sendable ([State]) async throws(SluiceError) -> [State],
+        isSame: @escaping @Sendable (State, State) -> Bool
+    ) -> StateUpdates<StateUpdate<State>> {
+        StateUpdates { [self] () throws(SluiceError) -> StateUpdates<StateUpdate<State>>.Next in
+            let source = PolledStates(all: all, gone: gone, isSameState: isSame)
+            let updates = StateObservation(self, source, known: position?.known)
+            return { () async throws(SluiceError) -> StateUpdate<State>? in try await updates.next() }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+#if PostgreSQL
+internal import CSluicePostgres
+internal import Sluice
+
+/// One connection to the server, whose calls wait on a dispatch queue of its own, off the cooperative pool.
+///
+/// A call that fails because the connection is lost leaves it closed; the next one connects again.
+actor PostgresConnection {
+    private let queue: SerialQueue
+    private let address: PostgresAddress
+    private var link: PostgresLink?
+    private var isClosed = false
+    /// The server's clock for the connection's calls, in tests.
+    private let clock: (@Sendable () -> Timestamp)?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+
+    init(_ address: PostgresAddress, clock: (@Sendable () -> Timestamp)? = nil) {
+        queue = SerialQueue(label: "sluice.postgres")
+        (self.address, self.clock) = (address, clock)
+    }
+
+    /// Has the server execute one statement, in a transaction of its own.
+    ///
+    /// - Parameters:
+    ///   - sql: The statement, with parameters `$1`, `$2` and so on, and `@` before names of the schema.
+    ///   - parameters: Their values as text; `nil` is NULL.
+    ///   - limit: For how long the server's answer is waited for. After that the connection is lost.
+    func call(
+        _ sql: String,
+        _ parameters: [String?] = [],
+        within limit: Duration = .seconds(60)
+    ) throws(PostgresFailure) -> PostgresRows {
+        let link = try connected()
+        do throws(PostgresFailure) {
+            if let clock {
+                let set = "SELECT set_config('sluice.test_now', $1, false)"
+                _ = try link.call(set, ["\(clock().microseconds)"], within: limit)
+            }
+            return try link.call(address.qualified(sql), parameters, within: limit)
+        } catch {
+            if error.endsConnection { lose() }
+            throw error
+        }
+    }
+
+    /// Has the server execute a script of several statements without parameters, as one transaction.
+    func execute(script: String) throws(PostgresFailure) {
+        let link = try connected()
+        do throws(PostgresFailure) {
+            try link.execute(script: script)
+        } catch {
+            if error.endsConnection { lose() }
+            throw error
+        }
+    }
+
+    /// Listens on a channel, and calls back for each notification until the connection is lost or closed.
+    func listen(
+        _ channel: String,
+        ring: @escaping @Sendable () -> Void,
+        lost: @escaping @Sendable () -> Void
+    ) throws(PostgresFailure) {
+        let link = try connected()
+        _ = try link.call("LISTEN \(quoted(channel))", [], within: .seconds(10))
+        link.watch(on: queue.queue, ring: ring) { [weak self] in
+            Task { await self?.lose() }
+            lost()
+        }
+    }
+
+    func close() {
+        isClosed = true
+        lose()
+    }
+
+    private func connected() throws(PostgresFailure) -> PostgresLink {
+        if isClosed { throw .closed }
+        if let link { return link }
+        let link = try PostgresLink(address)
+        self.link = link
+        return link
+    }
+
+    private func lose() {
+        link?.finish()
+        link = nil
+    }
+}
+
+/// An identifier as SQL has it.
+func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
+#endif

@@ -1,0 +1,85 @@
+#if PostgreSQL
+internal import Sluice
+
+/// Why a call to the server has failed.
+enum PostgresFailure: Error, Sendable {
+    case closed
+    /// No connection could be made; with libpq's words, which have no parameters.
+    case cannotConnect(String)
+    /// The connection was lost. Whether the statement was executed is not known.
+    case lost(String)
+    /// The server has refused the statement, and nothing of it was done.
+    case refused(state: String, message: String, detail: String?)
+
+    /// Whether the connection cannot be used any more.
+    var endsConnection: Bool {
+        switch self {
+        case .lost: true
+        case .closed, .cannotConnect: false
+        case .refused(let state, _, _): state.hasPrefix("08") || state.hasPrefix("57P")
+        }
+    }
+
+    /// Whether the same statement may succeed in a moment: the server has rolled it back.
+    var isPassing: Bool {
+        switch self {
+        case .refused(let state, _, _): ["40001", "40P01"].contains(state) || endsConnection || state == "53300"
+        case .cannotConnect: true
+        case .lost, .closed: false
+        }
+    }
+
+    /// Whether the worker's row is gone: others have its queues now.
+    var isTakenOff: Bool { if case .refused("SL001", _, _) = self { true } else { false } }
+
+    var mayHaveCommitted: Bool { if case .lost = self { true } else { false } }
+
+    /// The error that users see; no parameter is in it (G13).
+    func error(doing task: String) -> SluiceError {
+        switch self {
+        case .closed: SluiceError(.closed, "\(task): the broker was closed")
+        case .cannotConnect(let reason):
+            SluiceError(.cannotOpen, "\(task): the server cannot be reached: \(reason)")
+        case .lost(let reason):
+            SluiceError(
+                .connectionLost,
+                "\(task): the connection to the server was lost (\(reason)); try again"
+            )
+        case .refused(let state, let message, let detail):
+            Self.error(task, state, message, detail)
+        }
+    }
+
+    private static func error(
+        _ task: String,
+        _ state: String,
+        _ message: String,
+        _ detail: String?
+    ) -> SluiceError {
+        let (code, advice): (SluiceError.Code, String) =
+            switch state {
+            // Ours: the message and the code are written by the functions of the schema.
+            case "SL003", "SL006": (detail.flatMap(SluiceError.Code.init(name:)) ?? .storage, message)
+            case "SL002": (.newerSchema, message)
+            case "SL004": (.staleReceipt, message)
+            case "55P03": (.databaseLocked, "another transaction holds a lock\(detail.map { ": \($0)" } ?? "")")
+            case "40001", "40P01": (.databaseLocked, "other transactions are in the way; try again")
+            case "53100": (.diskFull, "the server's disk is full; free some space and try again")
+            case "53200": (.outOfMemory, "the server has no memory left")
+            case "25006": (.readOnly, "the server only reads: is it a standby?")
+            case "42501": (.readOnly, "the role may not do this: \(message)")
+            case "3F000", "42P01", "42883": (.schemaMissing, "the schema has no queues: \(message)")
+            case "57014": (.interrupted, "the server has ended the statement, perhaps after a time limit")
+            case _ where state.hasPrefix("08") || state.hasPrefix("57P"):
+                (.connectionLost, "the server has ended the connection; try again")
+            case _ where state.hasPrefix("53"): (.cannotOpen, "the server lacks resources: \(message)")
+            case _ where state.hasPrefix("XX"): (.corrupt, "the server reports damage: see its log")
+            // Messages of data exceptions and of violated constraints quote values.
+            case _ where state.hasPrefix("22") || state.hasPrefix("23"):
+                (.storage, "the server refuses a value: see its log")
+            default: (.storage, message)
+            }
+        return SluiceError(code, "\(task): \(advice) [SQLSTATE \(state)]")
+    }
+}
+#endif

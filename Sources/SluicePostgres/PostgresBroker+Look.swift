@@ -1,0 +1,188 @@
+#if PostgreSQL
+public import Sluice
+
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// Reading the queues, as ``Broker`` does; each read has a snapshot of its own.
+extension PostgresBroker {
+    /// Returns the state of a queue, with all reasons why it does not move: see ``Broker/status(of:)``.
+    public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
+        try queue.validate()
+        let rows = try await call("reading a status", QueueFactRow.sql("@sluice_status($1)"), [queue.rawValue])
+        return rows.first.map { QueueFactRow($0).status } ?? .empty(queue)
+    }
+
+    /// Returns the status of queues with work, by name: see ``Broker/statuses(matching:in:limit:)``.
+    public func statuses(
+        matching pattern: QueuePattern = .all,
+        in states: Set<QueueStatus.State>? = nil,
+        limit: Int = 1_000
+    ) async throws(SluiceError) -> [QueueStatus] {
+        _ = try pattern.form()
+        guard limit > 0 else { return [] }
+        let rows = try await call(
+            "reading statuses",
+            QueueFactRow.sql("@sluice_statuses($1, $2::text[], $3)"),
+            [
+                pattern.rawValue, states.map { PostgresArray.text($0.map(\.rawValue)) },
+                "\(min(limit, Int(Int32.max)))",
+            ]
+        )
+        return rows.map { QueueFactRow($0).status }
+    }
+
+    /// Returns what an action does or waits for, or how it ended: see ``Broker/action(_:)``.
+    public func action(_ id: ActionID) async throws(SluiceError) -> ActionState {
+        let found = try await states("ids => $1::bigint[]", [PostgresArray.numbers([id.rawValue])])
+        return try await explained(found).first
+            ?? ActionState(id: id, phase: .ended(loop.end(of: id) ?? .unknown), details: nil)
+    }
+
+    /// Returns the states of the actions and dead letters with a tag: see ``Broker/actions(tag:limit:)``.
+    public func actions(tag: String, limit: Int = 100) async throws(SluiceError) -> [ActionState] {
+        guard limit > 0 else { return [] }
+        return try await explained(states("tag => $1, lim => $2", [tag, "\(min(limit, Int(Int32.max)))"]))
+    }
+
+    func states(_ arguments: String, _ parameters: [String?]) async throws(SluiceError) -> [ActionState] {
+        let rows = try await call(
+            "reading the states of actions",
+            ActionStateRow.sql("@sluice_action_states(\(arguments))"),
+            parameters
+        )
+        return rows.map { row in
+            let id = ActionID(rawValue: row.integer("action") ?? 0)
+            return ActionStateRow(row).state(reader: book.reader, ended: loop.end(of: id))
+        }
+    }
+
+    /// Adds the reasons for which the queues of waiting actions do not move.
+    private func explained(_ found: [ActionState]) async throws(SluiceError) -> [ActionState] {
+        var states: [ActionState] = []
+        var known: [QueueName: [Because]] = [:]
+        for state in found {
+            guard state.phase == .waiting, let details = state.details else {
+                states.append(state)
+                continue
+            }
+            let because: [Because]
+            if let found = known[details.queue] {
+                because = found
+            } else {
+                because = try await status(of: details.queue).because
+            }
+            known[details.queue] = because
+            states.append(
+                ActionState(
+                    id: state.id,
+                    phase: state.phase,
+                    ahead: state.ahead,
+                    because: because,
+                    details: details
+                )
+            )
+        }
+        return states
+    }
+
+    /// Returns waiting and running actions: see ``Broker/actionSummaries(_:limit:)``.
+    public func actionSummaries(
+        _ pattern: QueuePattern = .all,
+        limit: Int = 100
+    ) async throws(SluiceError) -> [ActionSummary] {
+        _ = try pattern.form()
+        guard limit > 0 else { return [] }
+        let rows = try await call(
+            "reading actions",
+            ActionSummaryRow.sql,
+            [pattern.rawValue, "\(min(limit, Int(Int32.max)))"]
+        )
+        return rows.map { ActionSummaryRow($0).summary }
+    }
+
+    /// Returns the number of waiting and running actions.
+    public func actionCount() async throws(SluiceError) -> Int {
+        let rows = try await call("counting actions", "SELECT @sluice_action_count() AS count")
+        return Int(rows.first?.integer("count") ?? 0)
+    }
+
+    /// Returns the failed attempts of an action or dead letter, the oldest first.
+    public func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
+        let sql = """
+            SELECT number, outcome, error, \(microseconds("started_at")) AS started_at, \
+            \(microseconds("ended_at")) AS ended_at FROM @sluice_failed_attempts($1)
+            """
+        let rows = try await call("reading failed attempts", sql, ["\(action)"])
+        return rows.map { row in
+            FailedAttempt(
+                number: Int(row.integer("number") ?? 0),
+                cause: FailureCause(rawValue: row.text("outcome")),
+                error: row.text("error"),
+                startedAt: row.date("started_at"),
+                endedAt: row.date("ended_at")
+            )
+        }
+    }
+
+    /// Returns the gates that have been opened or closed, by name.
+    public func gates() async throws(SluiceError) -> [Gate] {
+        let sql = """
+            SELECT gate, state, \(microseconds("since")) AS since, \(microseconds("opens_at")) AS opens_at \
+            FROM @sluice_gates ORDER BY gate COLLATE "C"
+            """
+        let rows = try await call("reading gates", sql)
+        return rows.map { row in
+            Gate(
+                name: GateName(row.text("gate")),
+                isOpen: row.text("state") == "open",
+                since: row.date("since"),
+                isKept: true,
+                opensAt: row.time("opens_at")?.date
+            )
+        }
+    }
+
+    /// Returns the current holds, the oldest first.
+    public func holds() async throws(SluiceError) -> [Hold] {
+        let sql = """
+            SELECT id, scope, holder, reason, \(microseconds("since")) AS since, \(microseconds("until")) AS until \
+            FROM @sluice_holds ORDER BY id
+            """
+        let rows = try await call("reading holds", sql)
+        return rows.map { row in
+            Hold(
+                id: HoldID(rawValue: row.integer("id") ?? 0),
+                pattern: QueuePattern(row.text("scope")),
+                holder: row.text("holder"),
+                reason: row.text("reason"),
+                since: row.date("since"),
+                until: row.time("until")?.date
+            )
+        }
+    }
+
+    /// Returns dead letters, the newest first: see ``Broker/deadLetters(_:cause:after:limit:)``.
+    public func deadLetters(
+        _ pattern: QueuePattern = .all,
+        cause: DeadLetterCause? = nil,
+        after last: DeadLetter? = nil,
+        limit: Int = 100
+    ) async throws(SluiceError) -> [DeadLetter] {
+        _ = try pattern.form()
+        guard limit > 0 else { return [] }
+        let rows = try await call(
+            "reading dead letters",
+            DeadLetterRow.sql,
+            [
+                pattern.rawValue, cause?.rawValue, last.map { Timestamp($0.diedAt).postgresText },
+                last.map { "\($0.id)" }, "\(min(limit, Int(Int32.max)))",
+            ]
+        )
+        return rows.map { DeadLetterRow($0).letter }
+    }
+}
+#endif

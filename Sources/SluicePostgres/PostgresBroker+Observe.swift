@@ -1,0 +1,55 @@
+#if PostgreSQL
+public import Sluice
+
+/// Observing what happens in this process at once, and what others do while the broker runs or polls.
+extension PostgresBroker {
+    /// Returns the events of this broker's own attempts from now on: see ``Broker/events(buffering:)``.
+    public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
+        QueueEvents(observers, buffering)
+    }
+
+    /// Returns the states of a selection, then the differences: see ``Broker/observe(actions:after:)``.
+    ///
+    /// All states of the selection are read after each change of this process, and once in each
+    /// ``PostgresOptions/pollInterval`` for those of others.
+    public func observe(
+        actions selection: ActionSelection,
+        after position: ActionPosition? = nil
+    ) -> ActionUpdates {
+        observers.polled(after: position) { [self] () throws(SluiceError) -> [ActionState] in
+            let states = try await read(selection)
+            return states.filter { if case .ended = $0.phase { false } else { true } }
+        } gone: { [self] (known: [ActionState]) throws(SluiceError) -> [ActionState] in
+            let ids = PostgresArray.numbers(known.map(\.id.rawValue))
+            return try await states("ids => $1::bigint[], counts => false", [ids])
+        } isSame: {
+            $0 == $1
+        }
+    }
+
+    private func read(_ selection: ActionSelection) async throws(SluiceError) -> [ActionState] {
+        if let action = selection.action {
+            return try await states("ids => $1::bigint[], counts => false", [PostgresArray.numbers([action.rawValue])])
+        }
+        if let tag = selection.tag { return try await states("tag => $1, counts => false", [tag]) }
+        let pattern = selection.pattern ?? .all
+        _ = try pattern.form()
+        return try await states("pattern => $1, counts => false", [pattern.rawValue])
+    }
+
+    /// Returns the statuses of a pattern's queues, then the differences: see
+    /// ``Broker/observe(statuses:after:)``.
+    public func observe(
+        statuses pattern: QueuePattern,
+        after position: StatusPosition? = nil
+    ) -> QueueStatusListUpdates {
+        observers.polled(after: position) { [self] () throws(SluiceError) -> [QueueStatus] in
+            try await statuses(matching: pattern, in: nil, limit: .max)
+        } gone: { (known: [QueueStatus]) throws(SluiceError) -> [QueueStatus] in
+            known.map(\.queue).sorted { $0.rawValue < $1.rawValue }.map(QueueStatus.empty)
+        } isSame: { (new: QueueStatus, old: QueueStatus) in
+            new.isSame(but: old)
+        }
+    }
+}
+#endif

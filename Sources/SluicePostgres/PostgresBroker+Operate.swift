@@ -1,0 +1,258 @@
+#if PostgreSQL
+public import Sluice
+
+#if canImport(FoundationEssentials)
+public import struct FoundationEssentials.Date
+#else
+public import struct Foundation.Date
+#endif
+
+/// The acts of operators, as ``Broker`` has them; each is a function of the schema.
+extension PostgresBroker {
+    /// Cancels an action: see ``Broker/cancel(_:)``.
+    @discardableResult public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
+        let word = try await act("cancelling", "SELECT @sluice_cancel($1) AS answer", ["\(action)"])
+        switch word {
+        case "removed": return .removed
+        case "signalled":
+            runner.cancel(action, .removal)
+            return .signalled
+        default: return .tooLate
+        }
+    }
+
+    /// Cancels the actions that have a tag: see ``Broker/cancel(tag:)``.
+    @discardableResult public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
+        try await cancelAll("SELECT * FROM @sluice_cancel_tag($1, coalesce($2::bigint, 0), $3)", tag)
+    }
+
+    /// Cancels all actions in the queues of a pattern: see ``Broker/cancel(queues:)``.
+    @discardableResult
+    public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
+        _ = try pattern.form()
+        return try await cancelAll("SELECT * FROM @sluice_cancel_queues($1, $2, $3)", pattern.rawValue)
+    }
+
+    private func cancelAll(_ sql: String, _ subject: String) async throws(SluiceError) -> CancellationCounts {
+        var counts = CancellationCounts()
+        var (next, last): (String?, String?)
+        repeat {
+            guard let row = try await call("cancelling", sql, [subject, next, last]).first else { break }
+            let signalled = PostgresArray.numbers(in: row.text("signalled")).compactMap { $0 }
+            for id in signalled { runner.cancel(ActionID(rawValue: id), .removal) }
+            counts.signalled += signalled.count
+            counts.removed += Int(row.integer("removed") ?? 0)
+            (next, last) = (row["next"], row["last"])
+        } while next != nil
+        changed()
+        return counts
+    }
+
+    /// Moves an action to another queue: see ``Broker/move(_:to:)``.
+    @discardableResult
+    public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
+        try queue.validateForActions()
+        let options = book.drafter.options(of: queue)
+        return try await change(
+            "SELECT @sluice_move($1, $2, $3, $4) AS answer",
+            [
+                "\(action)", queue.rawValue, options?.maximumDepth.map { "\($0)" },
+                options?.sortKey.map { $0.rawValue },
+            ]
+        )
+    }
+
+    /// Makes a waiting action the next to start in its queue: see ``Broker/moveToFront(_:)``.
+    @discardableResult public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
+        try await change("SELECT @sluice_move_to_front($1) AS answer", ["\(action)"])
+    }
+
+    /// Replaces an action's payload: see ``Broker/edit(_:to:ifRunning:)``.
+    @discardableResult
+    public func edit<A: Action>(
+        _ action: ActionID,
+        to new: A,
+        ifRunning: EditWhileRunning = .next
+    ) async throws(SluiceError) -> ActionChange {
+        let draft = try book.drafter.draft(new, in: "edited", EnqueueOptions())
+        return try await change(
+            "SELECT @sluice_edit($1, $2, $3, $4, $5) AS answer",
+            ["\(action)", draft.kind, draft.payload, "\(draft.version)", ifRunning == .next ? "next" : "refuse"]
+        )
+    }
+
+    /// Schedules an action for later, or makes it due now: see ``Broker/reschedule(_:notBefore:)``.
+    @discardableResult
+    public func reschedule(
+        _ action: ActionID,
+        notBefore date: Date?
+    ) async throws(SluiceError) -> ActionChange {
+        try await change(
+            "SELECT @sluice_reschedule($1, $2) AS answer",
+            ["\(action)", date.map { Timestamp($0).postgresText }]
+        )
+    }
+
+    /// Sets or clears the expiry of an action: see ``Broker/setExpiry(_:_:)``.
+    @discardableResult
+    public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
+        try await change(
+            "SELECT @sluice_set_expiry($1, $2) AS answer",
+            ["\(action)", date.map { Timestamp($0).postgresText }]
+        )
+    }
+
+    /// Sets or clears the tag of an action: see ``Broker/setTag(_:_:)``.
+    @discardableResult
+    public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
+        try await change("SELECT @sluice_set_tag($1, $2) AS answer", ["\(action)", tag])
+    }
+
+    /// Skips the action that has parked a queue, or the head: see ``Broker/skipHead(of:reason:)``.
+    @discardableResult
+    public func skipHead(
+        of queue: QueueName,
+        reason: String = "skipped"
+    ) async throws(SluiceError) -> HeadSkip {
+        try queue.validate()
+        let row = try await call(
+            "skipping the head",
+            "SELECT * FROM @sluice_skip_head($1, $2)",
+            [queue.rawValue, reason]
+        ).first
+        changed()
+        let action = ActionID(rawValue: row?.integer("action") ?? 0)
+        switch row?.text("result") {
+        case "skipped": return .skipped(action)
+        case "running": return .running(action)
+        default: return .empty
+        }
+    }
+
+    /// Ends retry waits and unparks queues: see ``Broker/retryNow(_:)``.
+    @discardableResult public func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int {
+        _ = try pattern.form()
+        var (count, before): (Int, String?) = (0, nil)
+        repeat {
+            let row = try await call(
+                "retrying",
+                "SELECT changed, again::text AS again FROM @sluice_retry_now($1, $2)",
+                [pattern.rawValue, before]
+            ).first
+            count += Int(row?.integer("changed") ?? 0)
+            before = row?["again"]
+        } while before != nil
+        changed()
+        return count
+    }
+
+    /// Opens a gate: see ``Broker/openGate(_:isKept:spread:)``. A gate of a fleet is always kept.
+    public func openGate(
+        _ name: GateName,
+        isKept: Bool = true,
+        spread: Duration = .zero
+    ) async throws(SluiceError) {
+        _ = try await act("opening a gate", "SELECT @sluice_open_gate($1, $2) AS answer", [name.rawValue, spread.postgresText])
+    }
+
+    /// Closes a gate: see ``Broker/closeGate(_:isKept:for:)``. A gate of a fleet is always kept.
+    public func closeGate(
+        _ name: GateName,
+        isKept: Bool = true,
+        for duration: Duration? = nil
+    ) async throws(SluiceError) {
+        _ = try await act(
+            "closing a gate",
+            "SELECT @sluice_close_gate($1, $2) AS answer",
+            [name.rawValue, duration?.postgresText]
+        )
+    }
+
+    /// Holds the queues of a pattern: see ``Broker/hold(_:by:reason:for:)``.
+    @discardableResult
+    public func hold(
+        _ pattern: QueuePattern,
+        by holder: String,
+        reason: String = "",
+        for duration: Duration? = nil
+    ) async throws(SluiceError) -> HoldID {
+        _ = try pattern.formOfRule()
+        let number = try await act(
+            "holding queues",
+            "SELECT @sluice_hold($1, $2, $3, $4) AS answer",
+            [pattern.rawValue, holder, reason, duration?.postgresText]
+        )
+        return HoldID(rawValue: Int64(number) ?? 0)
+    }
+
+    /// Ends a hold: see ``Broker/endHold(_:)``.
+    @discardableResult public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
+        try await act("ending a hold", "SELECT @sluice_end_hold($1) AS answer", ["\(hold.rawValue)"]) == "t"
+    }
+
+    /// Ends the holds of a pattern: see ``Broker/endHolds(matching:by:)``.
+    @discardableResult
+    public func endHolds(
+        matching pattern: QueuePattern,
+        by holder: String? = nil
+    ) async throws(SluiceError) -> Int {
+        let count = try await act(
+            "ending holds",
+            "SELECT @sluice_end_holds($1, $2) AS answer",
+            [pattern.rawValue, holder]
+        )
+        return Int(count) ?? 0
+    }
+
+    /// Puts a dead letter back: see ``Broker/requeue(_:)``.
+    @discardableResult public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
+        try await act("putting back", "SELECT @sluice_requeue($1) AS answer", ["\(action)"]) == "t"
+    }
+
+    /// Puts the dead letters of a pattern back: see ``Broker/requeueAll(_:cause:)``.
+    @discardableResult
+    public func requeueAll(
+        _ pattern: QueuePattern,
+        cause: DeadLetterCause? = nil
+    ) async throws(SluiceError) -> Int {
+        _ = try pattern.form()
+        var count = 0
+        var (next, last): (String?, String?)
+        repeat {
+            let row = try await call(
+                "putting back",
+                "SELECT * FROM @sluice_requeue_all($1, $2, coalesce($3::bigint, 0), $4)",
+                [pattern.rawValue, cause?.rawValue, next, last]
+            ).first
+            count += Int(row?.integer("requeued") ?? 0)
+            (next, last) = (row?["next"], row?["last"])
+        } while next != nil
+        changed()
+        return count
+    }
+
+    /// Deletes a dead letter with its history: see ``Broker/purge(_:)``.
+    @discardableResult public func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
+        try await act("purging", "SELECT @sluice_purge($1) AS answer", ["\(action)"]) == "t"
+    }
+
+    private func act(
+        _ task: String,
+        _ sql: String,
+        _ parameters: [String?]
+    ) async throws(SluiceError) -> String {
+        let rows = try await call(task, sql, parameters)
+        changed()
+        return rows.first?["answer"] ?? ""
+    }
+
+    private func change(_ sql: String, _ parameters: [String?]) async throws(SluiceError) -> ActionChange {
+        switch try await act("changing an action", sql, parameters) {
+        case "done": .done
+        case "deferred": .deferred
+        case "running": .running
+        default: .missing
+        }
+    }
+}
+#endif

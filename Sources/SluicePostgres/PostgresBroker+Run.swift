@@ -1,0 +1,127 @@
+#if PostgreSQL
+internal import Logging
+public import Sluice
+
+extension PostgresBroker {
+    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled: see ``Broker/run()``.
+    ///
+    /// Any number of processes may run the queues of a schema. If the server cannot be reached, the call waits
+    /// until it can; handlers are cancelled before the lease ends.
+    ///
+    /// - Throws: ``SluiceError`` `alreadyRunning`, `closed`, and errors of the server that do not pass.
+    public func run() async throws {
+        try life.withLock { life throws(SluiceError) in
+            switch life.state {
+            case .idle: life.state = .running
+            case .running: throw SluiceError(.alreadyRunning, "the broker runs already")
+            case .closed: throw SluiceError(.closed, "the broker was closed")
+            }
+            runner.reset()
+            loop.start()
+        }
+        defer { ended() }
+        options.logger.info("the broker runs")
+        try await withTaskCancellationHandler {
+            try await withoutCancellation { [loop] in try await loop.run() }
+        } onCancel: {
+            requestStop(grace: .zero)
+        }
+    }
+
+    /// Stops the broker and waits until no handler runs: see ``Broker/stop(grace:)``.
+    public func stop(grace: Duration? = nil) async {
+        guard life.withLock({ $0.state == .running }) else { return }
+        requestStop(grace: grace ?? options.stopGrace)
+        await withCheckedContinuation { continuation in
+            let isOver = life.withLock { life in
+                if life.state == .running { life.ended.append(continuation) }
+                return life.state != .running
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func requestStop(grace: Duration) {
+        loop.stop(givesUp: grace == .zero)
+        if grace == .zero { return runner.cancelAll(.stop) }
+        Task { [options, loop, runner] in
+            do { try await options.clock.sleep(untilUptime: options.clock.uptime + grace) } catch { return }
+            loop.stop(givesUp: true)
+            runner.cancelAll(.stop)
+        }
+    }
+
+    private func ended() {
+        let waiting = life.withLock { life in
+            if life.state == .running { life.state = .idle }
+            defer { life.ended = [] }
+            return life.ended
+        }
+        options.logger.info("the broker has stopped")
+        observers.poke(nil)
+        for continuation in waiting { continuation.resume() }
+    }
+
+    var isRunning: Bool { life.withLock { $0.state == .running } }
+
+    /// Waits until a running broker has nothing left to run or to wait for: see ``Broker/waitUntilIdle()``.
+    public func waitUntilIdle() async { try? await waitUntilIdle(.all) }
+
+    /// Waits until the queues of a pattern have nothing left to run or to wait for: see
+    /// ``Broker/waitUntilIdle(_:)``.
+    public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
+        _ = try pattern.form()
+        var mustRun = !isRunning
+        while !Task.isCancelled {
+            if isRunning { mustRun = false } else if !mustRun { return }
+            if life.withLock({ $0.state == .closed }) { return }
+            if !mustRun {
+                let left = try await workLeft(pattern)
+                if left == 0 { return }
+            }
+            await loop.change(within: server.pollInterval)
+        }
+    }
+
+    /// How many queues run or will run by time alone.
+    private func workLeft(_ pattern: QueuePattern) async throws(SluiceError) -> Int64 {
+        let rows = try await call(
+            "reading what is left to do",
+            "SELECT due + elsewhere AS count FROM @sluice_work_left($1, NULL, true)",
+            [pattern.rawValue]
+        )
+        return rows.first?.integer("count") ?? 0
+    }
+
+    /// Waits until an action has ended: see ``Broker/settled(_:)``.
+    ///
+    /// How an action has ended that another process has settled is known while its deduplication key is kept;
+    /// else it is ``ActionEnd/unknown``.
+    public func settled(_ action: ActionID) async throws -> ActionEnd {
+        while true {
+            try Task.checkCancellation()
+            switch try await self.action(action).phase {
+            case .ended(let end): return end
+            case .dead(let cause, _): return .deadLettered(cause)
+            case .waiting, .scheduled, .running, .retrying, .parked: break
+            }
+            await loop.change(within: server.pollInterval)
+        }
+    }
+}
+
+/// Runs a function to its end, whether the task is cancelled or not.
+private func withoutCancellation(
+    _ body: @escaping @Sendable () async throws(SluiceError) -> Void
+) async throws(SluiceError) {
+    let result = await Task.detached { () async -> Result<Void, SluiceError> in
+        do throws(SluiceError) {
+            try await body()
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }.value
+    try result.get()
+}
+#endif

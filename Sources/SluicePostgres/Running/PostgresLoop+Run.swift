@@ -1,0 +1,226 @@
+#if PostgreSQL
+internal import Logging
+internal import Sluice
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension PostgresLoop {
+    /// Runs the queues until a stop has been requested and no handler runs.
+    func run() async throws(SluiceError) {
+        var work = Work()
+        defer { finish() }
+        var tries = 0
+        while true {
+            let due: Timestamp?
+            do throws(PostgresFailure) {
+                due = try await turn(&work)
+                tries = 0
+            } catch {
+                tries += 1
+                try await recover(from: error, tries, &work)
+                if isOver { break }
+                continue
+            }
+            wakeWatchers()
+            if isOver { break }
+            await rest(until: due, &work)
+        }
+        guard work.epoch != 0 else { return }
+        do throws(PostgresFailure) {
+            _ = try await connection.call("SELECT @sluice_leave($1)", ["\(work.epoch)"], within: .seconds(10))
+        } catch {
+            // Its lease ends by itself.
+            options.logger.notice("the worker could not sign off", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// - Returns: Whether it is to be run: no stop was requested since.
+    func start() {
+        state.withLock { state in
+            (state.phase, state.givesUp, state.hasNewRoutes) = (.running, false, true)
+        }
+    }
+
+    /// Claims nothing any more; with `givesUp`, outcomes that cannot be written are left to the next worker.
+    func stop(givesUp: Bool) {
+        state.withLock { state in
+            if state.phase == .running { state.phase = .stopping }
+            if givesUp { state.givesUp = true }
+        }
+        kick()
+    }
+
+    private var isOver: Bool {
+        state.withLock { state in
+            state.phase == .stopping && state.held.isEmpty && state.outcomes.isEmpty && state.reporting == 0
+        }
+    }
+
+    private func finish() {
+        state.withLock { $0.phase = .idle }
+        wakeWatchers()
+    }
+
+    /// Waits until something is due, for the poll interval at most, or until it is woken.
+    private func rest(until due: Timestamp?, _ work: inout Work) async {
+        let clock = options.clock
+        if let due, due <= clock.now {
+            work.pause = .milliseconds(20)
+            return
+        }
+        var delay = work.pause
+        work.pause = min(work.pause * 2, server.pollInterval)
+        if let due { delay = min(delay, due - clock.now) }
+        let deadline = clock.uptime + delay
+        let timer = Task {
+            do { try await clock.sleep(untilUptime: deadline) } catch { return }
+            self.kick()
+        }
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isKicked = state.withLock { state in
+                if !state.isKicked { state.sleeper = continuation }
+                return state.isKicked
+            }
+            if isKicked { continuation.resume() }
+        }
+        timer.cancel()
+    }
+
+    /// After a failed call: ends handlers whose lease may be over, and waits before the next try.
+    private func recover(
+        from failure: PostgresFailure,
+        _ tries: Int,
+        _ work: inout Work
+    ) async throws(SluiceError) {
+        options.logger.debug("a call of the server failed", metadata: ["error": "\(failure)"])
+        if failure.isTakenOff {
+            options.logger.warning("the worker was taken off: its lease was over, and others run its queues")
+            runner.cancelClaimed(.stop)
+            work = Work()
+            return
+        }
+        if failure.mayHaveCommitted { work.mustResync = true }
+        // By its own clock, counted from before the request was sent: others may run the queues soon.
+        if work.epoch != 0, !work.hasCancelled, options.clock.uptime - work.renewed > server.lease * 2 / 3 {
+            options.logger.warning("the server is not reached: handlers are cancelled before the lease ends")
+            work.hasCancelled = true
+            runner.cancelClaimed(.stop)
+        }
+        if case .closed = failure { throw failure.error(doing: "running the queues") }
+        if failure.endsRun {
+            options.logger.error("the broker cannot continue", metadata: ["error": "\(failure)"])
+            stop(givesUp: true)
+            runner.cancelAll(.stop)
+            leaveOutcomes()
+            if isOver { throw failure.error(doing: "running the queues") }
+        }
+        if state.withLock({ $0.givesUp }) { leaveOutcomes() }
+        await pause(tries)
+    }
+
+    /// Leaves outcomes to the next worker, which runs their actions again.
+    private func leaveOutcomes() {
+        let outcomes = state.withLock { state in
+            for outcome in state.outcomes {
+                state.held[outcome.action.receipt.claim] = nil
+                if outcome.finish != nil { state.reporting += 1 }
+            }
+            defer { state.outcomes = [] }
+            return state.outcomes
+        }
+        for outcome in outcomes { outcome.finish?(Answer(result: nil)) }
+    }
+
+    /// Makes this process a worker, or tells the server of new routes.
+    func register(_ work: inout Work) async throws(PostgresFailure) {
+        let isNew = state.withLock { state in
+            defer { state.hasNewRoutes = false }
+            return state.hasNewRoutes
+        }
+        do throws(PostgresFailure) {
+            let sent = options.clock.uptime
+            if work.epoch == 0 {
+                let rows = try await connection.call(
+                    "SELECT @sluice_register($1, $2, $3, $4) AS epoch",
+                    [workerName, "\(Int64.random(in: .min ... .max))", server.lease.postgresText, routes]
+                )
+                work.epoch = rows.first?.integer("epoch") ?? 0
+                work.nextClaim = work.epoch << 32 + 1
+                (work.renewed, work.hasCancelled) = (sent, false)
+                await listen()
+            } else if isNew {
+                _ = try await connection.call("SELECT @sluice_set_routes($1, $2)", ["\(work.epoch)", routes])
+            }
+        } catch {
+            state.withLock { $0.hasNewRoutes = true }
+            throw error
+        }
+    }
+
+    private func listen() async {
+        guard let listener else { return }
+        do throws(PostgresFailure) {
+            try await listener.listen("sluice_\(server.schema)") { [weak self] in
+                self?.kick()
+            } lost: { [weak self] in
+                // The next start of a worker listens again; until then it polls.
+                self?.options.logger.notice("the connection that listens was lost: the worker polls")
+            }
+        } catch {
+            options.logger.notice("the worker cannot listen, and polls", metadata: ["error": "\(error)"])
+        }
+    }
+
+    var workerName: String {
+        server.workerName ?? "\(ProcessInfo.processInfo.hostName)/\(ProcessInfo.processInfo.processIdentifier)"
+    }
+
+    /// The routes as the server gets them.
+    private var routes: String {
+        let routes = book.registrations.map { route in
+            RouteFacts(
+                route: route.id.rawValue,
+                pattern: route.pattern.rawValue,
+                kind: route.kind,
+                gates: route.gates.map(\.rawValue),
+                crashLimit: route.crashLimit == .max ? nil : route.crashLimit,
+                expired: route.failure.expired.rawValue,
+                crashed: route.failure.crashed.rawValue,
+                rate: route.rate?.name,
+                rateInterval: route.rate?.interval.postgresText,
+                rateTolerance: route.rate?.tolerance.postgresText
+            )
+        }
+        guard let data = try? JSONEncoder().encode(routes) else { preconditionFailure("routes cannot be encoded") }
+        return String(decoding: data, as: UTF8.self)
+    }
+}
+
+private struct RouteFacts: Encodable {
+    var route: Int
+    var pattern: String
+    var kind: String?
+    var gates: [String]
+    var crashLimit: Int?
+    var expired: String
+    var crashed: String
+    var rate: String?
+    var rateInterval: String?
+    var rateTolerance: String?
+}
+
+extension PostgresFailure {
+    /// Whether trying again is in vain.
+    fileprivate var endsRun: Bool {
+        switch self {
+        case .refused(let state, _, _): ["SL002", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
+        case .closed: true
+        case .cannotConnect, .lost: false
+        }
+    }
+}
+#endif

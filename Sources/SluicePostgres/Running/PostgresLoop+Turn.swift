@@ -1,0 +1,230 @@
+#if PostgreSQL
+internal import Logging
+internal import Sluice
+
+extension PostgresLoop {
+    private static let sql = """
+        SELECT what, claim, follows, action_id, queue_id, queue, kind, version, payload, trace, nonce, attempts, \
+        last_error, is_alone, route, \(microseconds("enqueued_at")) AS enqueued_at, \(microseconds("due_at")) AS due_at \
+        FROM @sluice_step($1, $2, $3::bigint[], $4::text[], $5::interval[], $6::text[], $7::boolean[], $8::text[], \
+        $9::text[], $10::text[], $11::int[], $12::int[], $13, $14, $15, $16)
+        """
+
+    /// Calls the server once; returns when something is due, or the present if there is more to do.
+    func turn(_ work: inout Work) async throws(PostgresFailure) -> Timestamp? {
+        state.withLock { $0.isKicked = false }
+        if work.epoch == 0 || state.withLock({ $0.hasNewRoutes }) { try await register(&work) }
+        if work.mustResync { try await resync(&work) }
+        let isBusy = try await chores(&work)
+        let (outcomes, free, permits) = takeOutcomes()
+        let sent = options.clock.uptime
+        let rows: PostgresRows
+        do throws(PostgresFailure) {
+            rows = try await connection.call(
+                Self.sql,
+                parameters(outcomes, free, permits, work),
+                within: server.lease / 3
+            )
+        } catch {
+            putBack(outcomes, wereSent: error.mayHaveCommitted)
+            throw error
+        }
+        (work.renewed, work.hasCancelled) = (sent, false)
+        let due = digest(rows, outcomes, &work)
+        return isBusy ? options.clock.now : due
+    }
+
+    /// Does what is to be done from time to time; returns whether there may be more.
+    private func chores(_ work: inout Work) async throws(PostgresFailure) -> Bool {
+        let now = options.clock.uptime
+        if let last = work.choresDone, now - last < Self.choreInterval { return false }
+        let rows = try await connection.call(
+            "SELECT @sluice_chores($1, $2) AS count",
+            ["\(work.epoch)", server.lease.postgresText],
+            within: server.lease / 3
+        )
+        let isBusy = (rows.first?.integer("count") ?? 0) > 0
+        work.choresDone = isBusy ? nil : now
+        work.arrivalsFrom = "0"
+        return isBusy
+    }
+
+    /// Gives back what the server has claimed in a call whose answer was lost.
+    private func resync(_ work: inout Work) async throws(PostgresFailure) {
+        let held = state.withLock { Array($0.held.keys) }
+        _ = try await connection.call(
+            "SELECT @sluice_resync($1, $2::bigint[])",
+            ["\(work.epoch)", PostgresArray.numbers(held)]
+        )
+        // Their numbers may have been given.
+        work.nextClaim += Int64(options.concurrency) + Int64(Self.mostOutcomes)
+        work.mustResync = false
+    }
+
+    private func takeOutcomes() -> (outcomes: [Outcome], free: Int, permits: [(route: RouteID, count: Int)]) {
+        let limited = book.registrations.compactMap { route in route.concurrency.map { (route.id, $0) } }
+        return state.withLock { state in
+            let outcomes = Array(state.outcomes.prefix(Self.mostOutcomes))
+            state.outcomes.removeFirst(outcomes.count)
+            var held = state.held
+            for outcome in outcomes { held[outcome.action.receipt.claim] = nil }
+            let free = state.phase == .running ? max(options.concurrency - held.count, 0) : 0
+            let permits = Dictionary(limited, uniquingKeysWith: min).map { id, limit in
+                (id, max(limit - held.values.count { $0 == id }, 0))
+            }
+            return (outcomes, free, permits)
+        }
+    }
+
+    private func putBack(_ outcomes: [Outcome], wereSent: Bool) {
+        state.withLock { state in
+            let sent = outcomes.map { outcome in
+                var outcome = outcome
+                outcome.wasSent = outcome.wasSent || wereSent
+                return outcome
+            }
+            state.outcomes.insert(contentsOf: sent, at: 0)
+        }
+    }
+
+    private func parameters(
+        _ outcomes: [Outcome],
+        _ free: Int,
+        _ permits: [(route: RouteID, count: Int)],
+        _ work: Work
+    ) -> [String?] {
+        let facts = outcomes.map { SettlementFacts($0.settlement) }
+        // It waits for the doorbell only when it cannot have more to do.
+        let waits = outcomes.isEmpty && listener != nil && free > 0
+        return [
+            "\(work.epoch)",
+            server.lease.postgresText,
+            PostgresArray.numbers(outcomes.map(\.action.receipt.claim)),
+            PostgresArray.text(facts.map(\.outcome)),
+            PostgresArray.text(facts.map { $0.delay?.postgresText }),
+            PostgresArray.text(facts.map { $0.gate?.rawValue }),
+            PostgresArray.text(facts.map { $0.closes ? "t" : "f" }),
+            PostgresArray.text(facts.map(\.error)),
+            PostgresArray.text(facts.map { $0.cause?.rawValue }),
+            PostgresArray.text(facts.map { $0.policy?.rawValue }),
+            PostgresArray.numbers(permits.map(\.route.rawValue)),
+            PostgresArray.numbers(permits.map(\.count)),
+            "\(free)",
+            "\(work.nextClaim)",
+            waits ? "t" : "f",
+            work.arrivalsFrom,
+        ]
+    }
+
+    /// Reports what the server has done; returns when something is due.
+    private func digest(_ rows: PostgresRows, _ outcomes: [Outcome], _ work: inout Work) -> Timestamp? {
+        var results: [Int64: SettleResult] = [:]
+        var following: [Int64: (action: ClaimedAction, route: Route)] = [:]
+        var others: [(action: ClaimedAction, route: Route)] = []
+        var due: Timestamp?
+        for row in rows {
+            let claim = row.integer("claim") ?? 0
+            switch row.text("what") {
+            case "settled": results[claim] = .settled
+            case "removed": results[claim] = .removed
+            case "byApplication": results[claim] = .settledByApplication
+            case "stale": results[claim] = .stale
+            case "claimed":
+                work.nextClaim = max(work.nextClaim, claim + 1)
+                guard let claimed = claimed(row, claim) else { continue }
+                if let follows = row.integer("follows") { following[follows] = claimed } else { others.append(claimed) }
+            case "cancel": cancel(claim)
+            case "next":
+                due = row.time("due_at")
+                work.arrivalsFrom = row["version"] ?? "0"
+            default: break
+            }
+        }
+        for outcome in outcomes {
+            let claim = outcome.action.receipt.claim
+            var result = results[claim] ?? .stale
+            // The lost answer was that of its settling.
+            if result == .stale && outcome.wasSent { result = .settled }
+            let next = following.removeValue(forKey: claim)
+            if outcome.finish == nil, let next { others.append(next) }
+            state.withLock { state in
+                state.held[claim] = nil
+                if outcome.finish != nil { state.reporting += 1 }
+            }
+            outcome.finish?(Answer(result: result, next: outcome.finish == nil ? nil : next))
+        }
+        for next in others { runner.start(next.action, next.route) }
+        let hasWork = !outcomes.isEmpty || !others.isEmpty
+        return hasWork ? options.clock.now : due
+    }
+
+    private func claimed(_ row: PostgresRows.Row, _ claim: Int64) -> (action: ClaimedAction, route: Route)? {
+        let route = RouteID(rawValue: Int(row.integer("route") ?? -1))
+        let action = ClaimedAction(
+            receipt: Receipt(
+                action: ActionID(rawValue: row.integer("action_id") ?? 0),
+                claim: claim,
+                queue: QueueID(rawValue: row.integer("queue_id") ?? 0),
+                slot: 0
+            ),
+            queue: QueueName(row.text("queue")),
+            kind: row.text("kind"),
+            version: Int(row.integer("version") ?? 1),
+            payload: row.text("payload"),
+            trace: row["trace"],
+            number: Int(row.integer("attempts") ?? 0) + 1,
+            nonce: row.integer("nonce") ?? 0,
+            enqueuedAt: row.time("enqueued_at") ?? options.clock.now,
+            lastError: row["last_error"],
+            route: route,
+            isTried: row.flag("is_alone")
+        )
+        state.withLock { $0.held[claim] = route }
+        guard let found = book.route(route) else {
+            // The route was removed while the call was under way.
+            state.withLock { state in
+                state.outcomes.append(
+                    Outcome(action: action, settlement: .release(after: .zero), finish: nil)
+                )
+            }
+            return nil
+        }
+        runner.announce(action)
+        setTimer(claim, found)
+        observers.publish([event(.started, action)])
+        return (action, found)
+    }
+
+    /// An operator has cancelled the action of a claim.
+    private func cancel(_ claim: Int64) {
+        runner.cancel(claim: claim, .removal)
+    }
+}
+
+/// An outcome as the server gets it.
+private struct SettlementFacts {
+    let outcome: String
+    var delay: Duration?
+    var gate: GateName?
+    var closes = false
+    var error: String?
+    var cause: FailureCause?
+    var policy: FailurePolicy?
+
+    init(_ settlement: Settlement) {
+        switch settlement {
+        case .success, .successWriting: outcome = "success"
+        case .retry(let delay, let gate, let closes, let error):
+            outcome = "retry"
+            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error)
+        case .fail(let cause, let policy, let error):
+            outcome = "fail"
+            (self.cause, self.policy, self.error) = (cause, policy, error)
+        case .release(let delay, let gate, let closes, let error):
+            outcome = "release"
+            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error)
+        case .stop: outcome = "stop"
+        }
+    }
+}
+#endif

@@ -1,0 +1,254 @@
+#if PostgreSQL
+internal import Logging
+internal import Sluice
+internal import Synchronization
+
+/// The loop of one worker: one call of the server after the other settles what has ended and claims what is next.
+///
+/// What happens while a call is under way goes into the next one. A worker that has nothing to do looks again
+/// after a pause that doubles up to the poll interval, or when it is woken.
+final class PostgresLoop: AttemptSource {
+    /// An attempt that has ended, until the server has its outcome.
+    struct Outcome: Sendable {
+        let action: ClaimedAction
+        let settlement: Settlement
+        /// Whether a call with it may have been executed, though its answer was lost.
+        var wasSent = false
+        /// `nil` for an action that is given back without having been started.
+        let finish: (@Sendable (Answer) -> Void)?
+    }
+
+    struct Answer: Sendable {
+        /// `nil`: it was not written.
+        let result: SettleResult?
+        var next: (action: ClaimedAction, route: Route)?
+    }
+
+    enum Phase: Sendable { case idle, running, stopping }
+
+    struct State {
+        var phase = Phase.idle
+        /// A stop does not wait for the server: what it cannot be told is left to the next worker.
+        var givesUp = false
+        var outcomes: [Outcome] = []
+        /// The routes of the claims whose outcome the server does not have, by claim.
+        var held: [Int64: RouteID] = [:]
+        /// Attempts whose outcome the server has, and of whose end the runner does not know yet.
+        var reporting = 0
+        var timers: [Int64: Task<Void, Never>] = [:]
+        var hasNewRoutes = true
+        var isKicked = false
+        var sleeper: CheckedContinuation<Void, Never>?
+        var watchers: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastWatcher = 0
+        var ends = EndedActions()
+    }
+
+    /// What only the running loop touches.
+    struct Work {
+        var epoch: Int64 = 0
+        var nextClaim: Int64 = 0
+        var arrivalsFrom = "0"
+        var mustResync = false
+        var hasCancelled = false
+        /// By the broker's uptime: the last renewal of the lease, and the last chores.
+        var renewed: Duration = .zero
+        var choresDone: Duration?
+        var arrivalsReset: Duration = .zero
+        var pause: Duration = .milliseconds(20)
+    }
+
+    static let mostOutcomes = 500
+    static let choreInterval: Duration = .seconds(1)
+
+    let state = Mutex(State())
+    let runnerReference = Mutex<AttemptRunner?>(nil)
+    let connection: PostgresConnection
+    let listener: PostgresConnection?
+    let book: RouteBook
+    let options: BrokerOptions
+    let server: PostgresOptions
+    let observers: Observers
+    let origin = PostgresOrigin()
+
+    init(
+        _ connection: PostgresConnection,
+        _ book: RouteBook,
+        _ options: BrokerOptions,
+        _ server: PostgresOptions,
+        _ observers: Observers,
+        listener: PostgresConnection?
+    ) {
+        (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
+        (self.observers, self.listener) = (observers, listener)
+        origin.schema = server.schema
+    }
+
+    func connect(_ runner: AttemptRunner) { runnerReference.withLock { $0 = runner } }
+
+    var runner: AttemptRunner {
+        guard let runner = runnerReference.withLock({ $0 }) else {
+            preconditionFailure("the loop was used before it was connected")
+        }
+        return runner
+    }
+
+    func close() async {
+        await connection.close()
+        await listener?.close()
+        // It breaks the cycle of loop and runner.
+        runnerReference.withLock { $0 = nil }
+        wakeWatchers()
+    }
+
+    // MARK: For the runner
+
+    func settle(
+        _ action: ClaimedAction,
+        _ settlement: Settlement,
+        giveUp: @Sendable () -> Bool,
+        whenWorkFails: (any Error) -> Settlement,
+        written: (Settlement, SettleResult?) -> Void
+    ) async -> (ClaimedAction, Route)? {
+        var settlement = settlement
+        if case .successWriting = settlement {
+            settlement = whenWorkFails(
+                SluiceError(
+                    .unsupported,
+                    "a closure that writes in the settling transaction needs a broker on a file: "
+                        + "call attempt.succeed(in:) in a transaction of your own"
+                )
+            )
+        }
+        let answer: Answer = await withCheckedContinuation { continuation in
+            let timer = state.withLock { state in
+                state.outcomes.append(
+                    Outcome(action: action, settlement: settlement) { continuation.resume(returning: $0) }
+                )
+                return state.timers.removeValue(forKey: action.receipt.claim)
+            }
+            timer?.cancel()
+            kick()
+        }
+        written(settlement, answer.result)
+        state.withLock { state in
+            state.reporting -= 1
+            if let end = answer.result?.end(settlement) { state.ends.note(action.receipt.action, end) }
+        }
+        if let events = answer.result.map({ self.events(action, settlement, $0) }) { observers.publish(events) }
+        wakeWatchers()
+        kick()
+        return answer.next
+    }
+
+    func attempt(for action: ClaimedAction) -> Attempt { Attempt(action, of: origin) }
+
+    func route(for action: ClaimedAction, after tried: Set<RouteID>) -> Route? {
+        guard let route = book.route(for: action, after: tried) else { return nil }
+        setTimer(action.receipt.claim, route)
+        return route
+    }
+
+    func retryUndecodable() { routesChanged() }
+
+    // MARK: Wake-ups
+
+    func routesChanged() {
+        state.withLock { $0.hasNewRoutes = true }
+        kick()
+    }
+
+    /// Has the loop look again at once.
+    func kick() {
+        let sleeper = state.withLock { state in
+            state.isKicked = true
+            defer { state.sleeper = nil }
+            return state.sleeper
+        }
+        sleeper?.resume()
+    }
+
+    /// Waits until the loop has done something, or for a time.
+    func change(within limit: Duration) async {
+        let number = state.withLock { state in
+            state.lastWatcher += 1
+            return state.lastWatcher
+        }
+        let timer = Task { [clock = options.clock] in
+            do { try await clock.sleep(untilUptime: clock.uptime + limit) } catch { return }
+            self.release(number)
+        }
+        defer { timer.cancel() }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isCancelled = state.withLock { state in
+                    if Task.isCancelled { return true }
+                    state.watchers[number] = continuation
+                    return false
+                }
+                if isCancelled { continuation.resume() }
+            }
+        } onCancel: {
+            release(number)
+        }
+    }
+
+    private func release(_ number: Int) {
+        state.withLock { $0.watchers.removeValue(forKey: number) }?.resume()
+    }
+
+    func wakeWatchers() {
+        let watchers = state.withLock { state in
+            defer { state.watchers = [:] }
+            return state.watchers.values
+        }
+        for watcher in watchers { watcher.resume() }
+    }
+
+    func end(of action: ActionID) -> ActionEnd? { state.withLock { $0.ends[action] } }
+
+    func setTimer(_ claim: Int64, _ route: Route) {
+        guard let limit = route.options.timeout else { return }
+        let timer = Task { [clock = options.clock, weak self] in
+            do { try await clock.sleep(untilUptime: clock.uptime + limit) } catch { return }
+            self?.runner.timeOut(claim)
+        }
+        state.withLock { $0.timers.updateValue(timer, forKey: claim) }?.cancel()
+    }
+}
+
+/// How the last actions of this process have ended.
+struct EndedActions {
+    /// As many as a broker on a file remembers.
+    private static let capacity = 4_096
+    private var ends: [ActionID: ActionEnd] = [:]
+    private var order: [ActionID] = []
+    private var next = 0
+
+    subscript(_ action: ActionID) -> ActionEnd? { ends[action] }
+
+    mutating func note(_ action: ActionID, _ end: ActionEnd) {
+        if ends.updateValue(end, forKey: action) != nil { return }
+        if order.count < Self.capacity {
+            order.append(action)
+        } else {
+            ends[order[next]] = nil
+            order[next] = action
+            next = (next + 1) % Self.capacity
+        }
+    }
+}
+
+extension SettleResult {
+    /// How the action has ended, if it has.
+    fileprivate func end(_ settlement: Settlement) -> ActionEnd? {
+        switch (self, settlement) {
+        case (.settled, .success), (.settledByApplication, _): .succeeded
+        case (.removed, _): .removed
+        case (.settled, .fail(let cause, .skip, _)), (.settled, .fail(let cause, .failQueue, _)):
+            .deadLettered(DeadLetterCause(cause))
+        default: nil
+        }
+    }
+}
+#endif

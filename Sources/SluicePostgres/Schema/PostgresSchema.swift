@@ -1,0 +1,82 @@
+#if PostgreSQL
+internal import Sluice
+
+/// Makes and upgrades the tables and functions of a schema, each step in a transaction, by one process at a time.
+enum PostgresSchema {
+    static func migrate(_ connection: PostgresConnection, _ schema: String) async throws(PostgresFailure) {
+        let steps = Migration.postgres
+        var version = try await version(connection, schema)
+        if version == nil {
+            try await create(connection, schema)
+            version = 0
+        }
+        while let made = version, made < steps.count {
+            version = try await apply(steps, connection, schema)
+        }
+        if let version, version > steps.count {
+            let message = "the schema '\(schema)' was written by a newer version of the library: update this one"
+            throw .refused(state: "SL002", message: message, detail: nil)
+        }
+    }
+
+    /// How many steps the schema has; `nil` if it has no table of them.
+    private static func version(
+        _ connection: PostgresConnection,
+        _ schema: String
+    ) async throws(PostgresFailure) -> Int? {
+        let known = try await connection.call(
+            "SELECT to_regclass($1) IS NOT NULL AS known",
+            ["\(quoted(schema)).sluice_migrations"]
+        )
+        guard known.first?.flag("known") == true else { return nil }
+        let rows = try await connection.call("SELECT coalesce(max(version), 0) AS version FROM @sluice_migrations")
+        return Int(rows.first?.integer("version") ?? 0)
+    }
+
+    private static func create(_ connection: PostgresConnection, _ schema: String) async throws(PostgresFailure) {
+        let statements = [
+            "CREATE SCHEMA IF NOT EXISTS \(quoted(schema))",
+            """
+            CREATE TABLE IF NOT EXISTS @sluice_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL)
+            """,
+        ]
+        for statement in statements {
+            do throws(PostgresFailure) {
+                _ = try await connection.call(statement)
+            } catch {
+                // Of two processes that make it at the same time, the server refuses one.
+                guard case .refused(let state, _, _) = error, ["23505", "42P06", "42P07"].contains(state) else {
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Applies the next step, if no other process has done so meanwhile; returns how many steps there are.
+    private static func apply(
+        _ steps: [Migration],
+        _ connection: PostgresConnection,
+        _ schema: String
+    ) async throws(PostgresFailure) -> Int {
+        _ = try await connection.call("BEGIN")
+        do throws(PostgresFailure) {
+            _ = try await connection.call("LOCK TABLE @sluice_migrations IN EXCLUSIVE MODE", within: .seconds(600))
+            let made = try await version(connection, schema) ?? 0
+            if made < steps.count {
+                let path = "\(quoted(schema)), pg_temp"
+                _ = try await connection.call("SELECT set_config('search_path', $1, true)", [path])
+                try await connection.execute(script: steps[made].sql)
+                _ = try await connection.call(
+                    "INSERT INTO @sluice_migrations (version, applied_at) VALUES ($1, clock_timestamp())",
+                    ["\(made + 1)"]
+                )
+            }
+            _ = try await connection.call("COMMIT")
+            return min(made + 1, max(made, steps.count))
+        } catch {
+            if !error.endsConnection { _ = try? await connection.call("ROLLBACK") }
+            throw error
+        }
+    }
+}
+#endif
