@@ -34,8 +34,9 @@ CREATE TABLE sluice_action_rows (
     -- Taken while the queue's row is locked, so the ids of a queue rise in the order of the commits.
     id          bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
     queue_id    bigint NOT NULL,
-    -- Bytes in the keys' order. Empty: arrival. 8 bytes: integer, date (microseconds since 1970) and real. Else UTF-8.
-    sort_key    bytea NOT NULL DEFAULT '',
+    -- Bytes in the keys' order. One byte: arrival. 8 bytes: integer, date (microseconds since 1970) and real, and an
+    -- action that an operator has moved to the front of a queue in the order of arrival. Else UTF-8.
+    sort_key    bytea NOT NULL DEFAULT '\x80',
     -- When the action gets its place in the order. Cleared when it is due.
     not_before  timestamptz,
     expires_at  timestamptz,
