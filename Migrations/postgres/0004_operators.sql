@@ -3,6 +3,7 @@
 --
 -- The answers are words: see each function. An act on many actions handles at most 1,000 in a call, so that a queue is
 -- not locked for long; its answer says how to call it again.
+SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
 -- MARK: Locks and lanes
 
@@ -46,14 +47,19 @@ BEGIN
                       || upper(current_setting('transaction_isolation')),
             HINT = 'Call the function in a transaction of its own.';
     END IF;
+    -- A worker that makes a pool moves the lanes that are there, and waits for them; so this waits before it has one.
+    IF EXISTS (SELECT FROM unnest(queues) AS e (queue_id)
+               WHERE NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.queue_id = e.queue_id)) THEN
+        LOCK TABLE sluice_pool_rows IN ROW SHARE MODE;
+    END IF;
     -- One by one: a row that is inserted is locked too.
     FOR next_queue IN SELECT DISTINCT e.queue_id FROM unnest(queues) AS e (queue_id) ORDER BY e.queue_id LOOP
-        PERFORM 1 FROM sluice_lane_rows AS l WHERE l.queue_id = next_queue FOR NO KEY UPDATE;
+        PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = next_queue FOR NO KEY UPDATE;
         CONTINUE WHEN FOUND;
         INSERT INTO sluice_lane_rows (queue_id, pool)
-        SELECT q.queue_id, q.pool FROM sluice_queue_rows AS q WHERE q.queue_id = next_queue
+        SELECT q.queue_id, sluice_pool_of(q.name) FROM sluice_queue_rows AS q WHERE q.queue_id = next_queue
         ON CONFLICT DO NOTHING;
-        PERFORM 1 FROM sluice_lane_rows AS l WHERE l.queue_id = next_queue FOR NO KEY UPDATE;
+        PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = next_queue FOR NO KEY UPDATE;
     END LOOP;
 END
 $$;
@@ -87,52 +93,39 @@ DECLARE
     now_ timestamptz := sluice_now();
 BEGIN
     IF rewinds THEN
-        UPDATE sluice_lane_rows AS l SET rewind = true WHERE l.queue_id = ANY(queues) AND NOT l.rewind;
+        UPDATE sluice_lane_rows AS l SET rewind = true WHERE l.queue_id = ANY (queues) AND NOT l.rewind;
     END IF;
-    -- A worker that has the lane looks at the next head by itself.
+    -- What parked the queue is gone.
     UPDATE sluice_lane_rows AS l
-    SET ready_at = now_, blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL,
-        fail_through_id = NULL,
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
+    WHERE l.queue_id = ANY (queues) AND l.blocked_action_id = ANY (lifted) AND l.blocked_by <> 'failing';
+    -- A worker that has the lane looks at the next head by itself. What the head waits for stays in the lane: if a step
+    -- finds the same again, the queue keeps its place in the line.
+    UPDATE sluice_lane_rows AS l
+    SET ready_at = now_,
         -- The act may have changed the head.
-        is_suspect = EXISTS (SELECT 1 FROM sluice_state_rows AS s
+        is_suspect = EXISTS (SELECT FROM sluice_state_rows AS s
                              WHERE s.is_suspect
                                AND s.action_id = (SELECT a.id FROM sluice_action_rows AS a
                                                   WHERE a.queue_id = l.queue_id AND a.not_before IS NULL
                                                   ORDER BY a.sort_key, a.id LIMIT 1))
-    WHERE l.queue_id = ANY(queues) AND l.worker IS NULL
-      AND (l.blocked_by IS NULL OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold')
-           OR (l.blocked_by <> 'failing' AND l.blocked_action_id = ANY(lifted)));
+    WHERE l.queue_id = ANY (queues) AND l.worker IS NULL
+      AND (l.blocked_by IS NULL
+           OR l.blocked_by NOT IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable', 'failing'));
     PERFORM sluice_ring();
 END
 $$;
 
--- Makes dead letters of all actions that a failing queue still has to give up. An action that enters the queue now from
--- elsewhere may have a smaller number than fail_through_id, and must be spared.
-CREATE FUNCTION sluice_end_failing(failing bigint) RETURNS void
+-- Marks actions that enter failing queues from elsewhere: their numbers may be smaller than fail_through_id, and they
+-- are spared.
+CREATE FUNCTION sluice_spare(actions bigint[], queues bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE
-    through bigint;
-    why     text;
-    batch   bigint[];
 BEGIN
-    SELECT l.fail_through_id, l.blocked_error INTO through, why
-    FROM sluice_lane_rows AS l WHERE l.queue_id = failing AND l.blocked_by = 'failing';
-    IF NOT FOUND THEN RETURN; END IF;
-    LOOP
-        batch := ARRAY(
-            SELECT f.id
-            FROM ((SELECT a.id FROM sluice_action_rows AS a
-                   WHERE a.queue_id = failing AND a.not_before IS NULL AND a.id <= through LIMIT 1000)
-                  UNION ALL
-                  (SELECT a.id FROM sluice_action_rows AS a
-                   WHERE a.queue_id = failing AND a.not_before IS NOT NULL AND a.id <= through LIMIT 1000)) AS f
-            WHERE NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = f.id));
-        EXIT WHEN batch = '{}';
-        PERFORM sluice_bury(batch, 'behind', coalesce(why, ''));
-    END LOOP;
-    UPDATE sluice_lane_rows AS l
-    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, fail_through_id = NULL
-    WHERE l.queue_id = failing;
+    INSERT INTO sluice_state_rows (action_id, spared_through)
+    SELECT a.id, l.fail_through_id
+    FROM sluice_lane_rows AS l JOIN sluice_action_rows AS a ON a.queue_id = l.queue_id
+    WHERE l.queue_id = ANY (queues) AND l.blocked_by = 'failing' AND a.id = ANY (actions)
+    ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET spared_through = excluded.spared_through;
 END
 $$;
 
@@ -146,11 +139,11 @@ DECLARE
     waiting bigint[];
 BEGIN
     running := ARRAY(
-        SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY(actions) AND a.queue_id = ANY(queues)
-          AND EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = a.id) ORDER BY a.id);
+        SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (actions) AND a.queue_id = ANY (queues)
+          AND EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id) ORDER BY a.id);
     waiting := ARRAY(
-        SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY(actions) AND a.queue_id = ANY(queues)
-          AND NOT (a.id = ANY(running)) ORDER BY a.id);
+        SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (actions) AND a.queue_id = ANY (queues)
+          AND NOT (a.id = ANY (running)) ORDER BY a.id);
     INSERT INTO sluice_state_rows (action_id, is_cancelled) SELECT e.id, true FROM unnest(running) AS e (id)
     ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET is_cancelled = true;
     PERFORM sluice_drop(waiting, false);
@@ -188,14 +181,14 @@ BEGIN
     PERFORM sluice_lock_lanes(queues);
     -- Moved to another queue before the lock was got: the next call finds it there.
     SELECT min(a.id) INTO skipped FROM sluice_action_rows AS a
-    WHERE a.id = ANY(found) AND NOT (a.queue_id = ANY(queues));
+    WHERE a.id = ANY (found) AND NOT (a.queue_id = ANY (queues));
     IF skipped IS NOT NULL THEN
         next := skipped - 1;
         found := ARRAY(SELECT e.id FROM unnest(found) AS e (id) WHERE e.id < skipped);
     ELSIF cardinality(found) = 1000 THEN
         next := found[1000];
     END IF;
-    found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY(found) ORDER BY a.id);
+    found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) ORDER BY a.id);
     signalled := sluice_cancel_locked(found, queues);
     removed := cardinality(found) - cardinality(signalled);
     RETURN NEXT;
@@ -224,7 +217,7 @@ BEGIN
                WHERE a.queue_id = q.queue_id AND a.not_before IS NULL AND a.id <= last
                  -- The call before has marked it.
                  AND NOT (q.name IS NOT DISTINCT FROM start
-                          AND EXISTS (SELECT 1 FROM sluice_state_rows AS s
+                          AND EXISTS (SELECT FROM sluice_state_rows AS s
                                       WHERE s.action_id = a.id AND s.is_cancelled))
                ORDER BY a.sort_key, a.id LIMIT 1000)
               UNION ALL
@@ -234,7 +227,7 @@ BEGIN
           WHERE q.name >= coalesce(start, bounds.low) AND q.name >= bounds.low AND q.name < bounds.high
           ORDER BY q.name LIMIT 1000) AS t;
     PERFORM sluice_lock_lanes(queues);
-    found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY(found) AND a.queue_id = ANY(queues));
+    found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) AND a.queue_id = ANY (queues));
     signalled := sluice_cancel_locked(found, queues);
     removed := cardinality(found) - cardinality(signalled);
     RETURN NEXT;
@@ -247,7 +240,6 @@ $$;
 CREATE FUNCTION sluice_relocate(action bigint, source bigint, target bigint) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    PERFORM sluice_end_failing(target);
     UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action;
     UPDATE sluice_state_rows AS s SET moves_to = NULL WHERE s.action_id = action AND s.moves_to IS NOT NULL;
     -- The key goes along. If an action of the target has the same key, that one loses it.
@@ -256,6 +248,7 @@ BEGIN
     WHERE own.action_id = action AND own.until IS NULL AND own.queue_id <> target
       AND k.queue_id = target AND k.key = own.key;
     UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;
+    PERFORM sluice_spare(ARRAY[action], ARRAY[target]);
     PERFORM sluice_touch(ARRAY[source], false, ARRAY[action]);
     PERFORM sluice_touch(ARRAY[target], true);
 END
@@ -266,12 +259,10 @@ $$;
 CREATE FUNCTION sluice_take_sort_type(queue bigint, wanted text) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM sluice_queue_rows AS q WHERE q.queue_id = queue AND q.sort_type = wanted) THEN
+    IF EXISTS (SELECT FROM sluice_queue_rows AS q WHERE q.queue_id = queue AND q.sort_type = wanted) THEN
         RETURN true;
     END IF;
-    IF EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = queue AND a.not_before IS NULL)
-       OR EXISTS (SELECT 1 FROM sluice_action_rows AS a WHERE a.queue_id = queue AND a.not_before IS NOT NULL)
-       OR EXISTS (SELECT 1 FROM sluice_state_rows AS s WHERE s.moves_to = queue) THEN
+    IF sluice_depth(queue, 1) > 0 OR EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.moves_to = queue) THEN
         RETURN false;
     END IF;
     UPDATE sluice_queue_rows AS q SET sort_type = wanted WHERE q.queue_id = queue;
@@ -291,11 +282,6 @@ DECLARE
     target record;
     seen   bigint;
 BEGIN
-    IF coalesce(octet_length(queue), 0) NOT BETWEEN 1 AND 512 OR strpos(queue, '*') > 0 THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidQueueName',
-            MESSAGE = format('the queue name %L must have 1 to 512 bytes and no *', left(queue, 100)),
-            HINT = 'Give another name.';
-    END IF;
     SELECT a.queue_id, q.name, q.sort_type INTO source
     FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id WHERE a.id = action;
     IF NOT FOUND THEN RETURN 'missing'; END IF;
@@ -311,9 +297,7 @@ BEGIN
             HINT = 'Move it to a queue of its own type of key.';
     END IF;
     -- As an enqueue: first the queue's row, which counts its actions and has the type of their keys.
-    INSERT INTO sluice_queue_rows (name, sort_type, pool) VALUES (queue, source.sort_type, sluice_pool_of(queue))
-    ON CONFLICT DO NOTHING;
-    SELECT q.queue_id, q.sort_type INTO target FROM sluice_queue_rows AS q WHERE q.name = queue FOR NO KEY UPDATE;
+    SELECT f.queue_id, f.sort_type INTO target FROM sluice_queues_for(ARRAY[queue], ARRAY[source.sort_type]) AS f;
     PERFORM sluice_lock_lanes(ARRAY[source.queue_id, target.queue_id]);
     SELECT a.queue_id INTO seen FROM sluice_action_rows AS a WHERE a.id = action;
     IF NOT FOUND THEN RETURN 'missing'; END IF;
@@ -321,12 +305,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'serialization_failure',
             MESSAGE = format('action %s was moved at the same time', action), HINT = 'Try again.';
     END IF;
-    IF max_depth IS NOT NULL
-       AND (SELECT count(*) FROM (SELECT 1 FROM sluice_action_rows AS a
-                                  WHERE a.queue_id = target.queue_id AND a.not_before IS NULL LIMIT max_depth) AS d)
-           + (SELECT count(*) FROM (SELECT 1 FROM sluice_action_rows AS a
-                                    WHERE a.queue_id = target.queue_id AND a.not_before IS NOT NULL
-                                    LIMIT max_depth) AS d) >= max_depth THEN
+    IF sluice_depth(target.queue_id, max_depth) >= max_depth THEN
         RAISE EXCEPTION USING ERRCODE = 'SL006', DETAIL = 'queueFull',
             MESSAGE = format('the queue %L is full: it holds %s actions', queue, max_depth),
             HINT = 'Move the action later, or raise the limit.';
@@ -337,7 +316,7 @@ BEGIN
                              action, source.sort_type),
             HINT = 'Move it to a queue of its own type of key, or wait until that queue is empty.';
     END IF;
-    IF EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN
+    IF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN
         INSERT INTO sluice_state_rows (action_id, moves_to) VALUES (action, target.queue_id)
         ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET moves_to = excluded.moves_to;
         RETURN 'deferred';
@@ -384,10 +363,10 @@ BEGIN
         part := parts[place];
         parts[place] := CASE types[place]
             -- Each line feed escapes the character after it.
-            WHEN 't' THEN CASE WHEN part = '' THEN NULL
+            WHEN 'text' THEN CASE WHEN part = '' THEN NULL
                                WHEN left(right(part, 2), 1) = chr(10) THEN left(part, -2)
                                ELSE left(part, -1) END
-            WHEN 'r' THEN CASE WHEN part = '000fffffffffffff' THEN NULL
+            WHEN 'real' THEN CASE WHEN part = '000fffffffffffff' THEN NULL
                                -- As above: the number before zero is not minus zero.
                                WHEN part = '8000000000000000' THEN '7ffffffffffffffe'
                                ELSE lpad(to_hex(CASE ('x' || part)::bit(64)::bigint
@@ -399,7 +378,7 @@ BEGIN
                       WHEN part ~ '^-\d{19}$' AND part <> '-' || repeat('0', 19)
                           THEN '-' || lpad((substr(part, 2)::numeric - 1)::text, 19, '0')
                       WHEN part ~ '^\d{19}$' AND part <> repeat('0', 19) THEN lpad((part::numeric - 1)::text, 19, '0')
-                      WHEN part = repeat('0', 19) AND types[place] = 'i' THEN '-9223372036854775807' END
+                      WHEN part = repeat('0', 19) AND types[place] = 'integer' THEN '-9223372036854775807' END
         END;
         IF parts[place] IS NOT NULL THEN RETURN convert_to(array_to_string(parts, chr(9)), 'UTF8'); END IF;
         parts[place] := part;
@@ -419,14 +398,14 @@ DECLARE
     new_key bytea;
 BEGIN
     IF locked IS NULL THEN RETURN 'missing'; END IF;
-    IF EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'running'; END IF;
+    IF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'running'; END IF;
     SELECT a.sort_key, a.not_before, q.sort_type INTO own
     FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id WHERE a.id = action;
     IF NOT FOUND THEN RETURN 'missing'; END IF;
     -- A running action is the first in its queue, and the next one starts after it.
     SELECT a.sort_key, a.id INTO ahead FROM sluice_action_rows AS a
     WHERE a.queue_id = locked AND a.not_before IS NULL
-      AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = a.id)
+      AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id)
     ORDER BY a.sort_key, a.id LIMIT 1;
     new_key := own.sort_key;
     IF FOUND AND (ahead.sort_key, ahead.id) < (own.sort_key, action) THEN
@@ -456,17 +435,12 @@ DECLARE
     locked  bigint;
     claimed bigint;
 BEGIN
-    IF octet_length(kind) NOT BETWEEN 1 AND 255 THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidKind',
-            MESSAGE = 'the kind must have 1 to 255 bytes', HINT = 'Give another kind, or NULL to keep it.';
-    ELSIF version < 1 THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
-            MESSAGE = 'the version must be 1 or more', HINT = 'Give another version, or NULL to keep it.';
-    ELSIF if_running NOT IN ('next', 'refuse') THEN
+    IF if_running NOT IN ('next', 'refuse') THEN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
             MESSAGE = format('if_running is %L', if_running), HINT = 'Give next or refuse.';
     END IF;
-    PERFORM sluice_check_payload(payload);
+    PERFORM sluice_check_actions(ARRAY[coalesce(kind, '-')], ARRAY[version], ARRAY[coalesce(payload, '')], NULL, NULL,
+                                 NULL, NULL, NULL, NULL, NULL, NULL, NULL);
     locked := sluice_lock_action(action);
     IF locked IS NULL THEN RETURN 'missing'; END IF;
     SELECT c.claim INTO claimed FROM sluice_claim_rows AS c WHERE c.action_id = action;
@@ -490,22 +464,6 @@ BEGIN
 END
 $$;
 
--- Refuses a payload that is no JSON text.
-CREATE FUNCTION sluice_check_payload(payload text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
-BEGIN
-    IF payload IS NULL THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'payloadNotJSON',
-            MESSAGE = 'there is no payload', HINT = 'Give JSON text.';
-    END IF;
-    PERFORM payload::json;
-EXCEPTION WHEN invalid_text_representation OR statement_too_complex OR untranslatable_character THEN
-    -- Not with the message of the server, which repeats a part of the payload.
-    RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'payloadNotJSON',
-        MESSAGE = 'the payload is not JSON text', HINT = 'Give JSON text.';
-END
-$$;
-
 -- Schedules an action for later, or makes it due now, with NULL or a time in the past. A wait for a retry stays, and so
 -- does a parking that the action has caused. 'done'; 'running': nothing was changed; 'missing'.
 CREATE FUNCTION sluice_reschedule(action bigint, not_before timestamptz) RETURNS text
@@ -515,7 +473,7 @@ DECLARE
     due_at timestamptz := CASE WHEN sluice_reschedule.not_before > sluice_now() THEN sluice_reschedule.not_before END;
 BEGIN
     IF locked IS NULL THEN RETURN 'missing'; END IF;
-    IF EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'running'; END IF;
+    IF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'running'; END IF;
     UPDATE sluice_action_rows AS a SET not_before = due_at WHERE a.id = action AND a.not_before IS DISTINCT FROM due_at;
     PERFORM sluice_touch(ARRAY[locked], due_at IS NULL);
     RETURN 'done';
@@ -531,7 +489,7 @@ DECLARE
 BEGIN
     UPDATE sluice_action_rows AS a SET expires_at = sluice_set_expiry.expires_at WHERE a.id = action;
     IF locked IS NULL OR NOT FOUND THEN RETURN 'missing'; END IF;
-    IF EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'deferred'; END IF;
+    IF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'deferred'; END IF;
     PERFORM sluice_touch(ARRAY[locked], false);
     RETURN 'done';
 END
@@ -581,7 +539,7 @@ BEGIN
             WHERE a.queue_id = locked AND a.not_before IS NULL ORDER BY a.sort_key, a.id LIMIT 1;
         END IF;
         IF action IS NOT NULL THEN
-            PERFORM sluice_bury(ARRAY[action], 'skipped', left(reason, 2000));
+            PERFORM sluice_bury(ARRAY[action], 'skipped', coalesce(reason, ''));
             PERFORM sluice_touch(ARRAY[locked], false, ARRAY[action]);
             result := 'skipped';
         END IF;
@@ -614,35 +572,37 @@ BEGIN
           WHERE s.next_attempt_at IS NOT NULL
             AND (before IS NULL OR s.next_attempt_at - coalesce(s.retry_delay, interval '0') <= before)
             AND q.name >= bounds.low AND q.name < bounds.high
-            AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = a.id)
+            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id)
           LIMIT 1000) AS t;
     SELECT coalesce(array_agg(t.queue_id), '{}'), is_full OR count(*) = 1000 INTO parked, is_full
     FROM (SELECT l.queue_id
           FROM sluice_lane_rows AS l JOIN sluice_queue_rows AS q ON q.queue_id = l.queue_id
-          WHERE l.blocked_by IS NOT NULL AND l.blocked_by <> 'failing'
+          WHERE l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable', 'unknown kind', 'no route',
+                                 'gate')
             AND (before IS NULL OR l.blocked_at <= before)
             AND q.name >= bounds.low AND q.name < bounds.high
           LIMIT 1000) AS t;
     PERFORM sluice_lock_lanes(queues || parked);
     waiting := ARRAY(SELECT a.id FROM sluice_action_rows AS a
-                     WHERE a.id = ANY(waiting) AND a.queue_id = ANY(queues)
-                       AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.action_id = a.id));
+                     WHERE a.id = ANY (waiting) AND a.queue_id = ANY (queues)
+                       AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id));
     parked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
-                    WHERE l.queue_id = ANY(parked) AND l.worker IS NULL
-                      AND l.blocked_by IS NOT NULL AND l.blocked_by <> 'failing');
+                    WHERE l.queue_id = ANY (parked) AND l.worker IS NULL
+                      AND l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable', 'unknown kind',
+                                           'no route', 'gate'));
     -- With its crash count the action would be parked again untried. It stays a suspect, and runs alone.
     UPDATE sluice_state_rows AS s SET crashes = 0
     FROM sluice_lane_rows AS l
-    WHERE l.queue_id = ANY(parked) AND l.blocked_by = 'crashed' AND s.action_id = l.blocked_action_id;
+    WHERE l.queue_id = ANY (parked) AND l.blocked_by = 'crashed' AND s.action_id = l.blocked_action_id;
     WITH ended AS (
         UPDATE sluice_state_rows AS s SET next_attempt_at = NULL, retry_delay = NULL
-        WHERE s.action_id = ANY(waiting) AND s.next_attempt_at IS NOT NULL
+        WHERE s.action_id = ANY (waiting) AND s.next_attempt_at IS NOT NULL
         RETURNING s.action_id
     )
     SELECT coalesce(array_agg(DISTINCT a.queue_id), '{}') INTO queues
     FROM ended AS e JOIN sluice_action_rows AS a ON a.id = e.action_id;
     PERFORM sluice_touch(queues || parked, false, ARRAY(
-        SELECT l.blocked_action_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY(parked)));
+        SELECT l.blocked_action_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (parked)));
     changed := (SELECT count(DISTINCT e.queue_id) FROM unnest(queues || parked) AS e (queue_id));
     again := CASE WHEN is_full THEN coalesce(before, now_) END;
     RETURN NEXT;
@@ -668,7 +628,7 @@ BEGIN
     UPDATE sluice_lane_rows AS l
     SET ready_at = now_ + random() * greatest(spread, interval '0'), blocked_by = NULL, blocked_action_id = NULL,
         blocked_at = NULL, blocked_error = NULL
-    WHERE l.queue_id = ANY(free);
+    WHERE l.queue_id = ANY (free);
     PERFORM sluice_arrive(ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
                                 WHERE l.blocked_by = reason AND l.blocked_error = detail), true);
     PERFORM sluice_ring();
@@ -796,14 +756,13 @@ BEGIN
     -- The first of each queue says the type of an empty one.
     FOR of_queue IN SELECT e.queue_id FROM unnest(queues) AS e (queue_id) LOOP
         PERFORM sluice_take_sort_type(of_queue, d.sort_type)
-        FROM sluice_dead_rows AS d WHERE d.id = ANY(letters) AND d.queue_id = of_queue ORDER BY d.id LIMIT 1;
-        PERFORM sluice_end_failing(of_queue);
+        FROM sluice_dead_rows AS d WHERE d.id = ANY (letters) AND d.queue_id = of_queue ORDER BY d.id LIMIT 1;
     END LOOP;
     fitting := ARRAY(
         SELECT d.id FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
-        WHERE d.id = ANY(letters) AND d.queue_id = ANY(queues) AND d.sort_type = q.sort_type);
+        WHERE d.id = ANY (letters) AND d.queue_id = ANY (queues) AND d.sort_type = q.sort_type);
     WITH taken AS (
-        DELETE FROM sluice_dead_rows AS d WHERE d.id = ANY(fitting) RETURNING d.*
+        DELETE FROM sluice_dead_rows AS d WHERE d.id = ANY (fitting) RETURNING d.*
     ), put AS (
         INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at, nonce, kind, version, payload, tag, gate,
                                         trace)
@@ -815,9 +774,10 @@ BEGIN
     SELECT coalesce(array_agg(p.id), '{}') INTO back FROM put AS p;
     -- An action with a history has a state.
     INSERT INTO sluice_state_rows (action_id)
-    SELECT DISTINCT t.action_id FROM sluice_attempt_rows AS t WHERE t.action_id = ANY(back)
+    SELECT DISTINCT t.action_id FROM sluice_attempt_rows AS t WHERE t.action_id = ANY (back)
     ON CONFLICT DO NOTHING;
-    UPDATE sluice_key_rows AS k SET until = NULL WHERE k.action_id = ANY(back);
+    PERFORM sluice_spare(back, queues);
+    UPDATE sluice_key_rows AS k SET until = NULL WHERE k.action_id = ANY (back);
     PERFORM sluice_touch(queues, true);
     RETURN back;
 END
@@ -831,10 +791,10 @@ DECLARE
 BEGIN
     SELECT d.queue_id, d.sort_type INTO letter FROM sluice_dead_rows AS d WHERE d.id = action;
     IF NOT FOUND THEN RETURN false; END IF;
-    PERFORM 1 FROM sluice_queue_rows AS q WHERE q.queue_id = letter.queue_id FOR NO KEY UPDATE;
+    PERFORM sluice_lock_queues(ARRAY[letter.queue_id]);
     PERFORM sluice_lock_lanes(ARRAY[letter.queue_id]);
     IF sluice_requeue_locked(ARRAY[action], ARRAY[letter.queue_id]) <> '{}' THEN RETURN true; END IF;
-    IF NOT EXISTS (SELECT 1 FROM sluice_dead_rows AS d WHERE d.id = action) THEN RETURN false; END IF;
+    IF NOT EXISTS (SELECT FROM sluice_dead_rows AS d WHERE d.id = action) THEN RETURN false; END IF;
     RAISE EXCEPTION USING ERRCODE = 'SL006', DETAIL = 'sortKeyMismatch',
         MESSAGE = (SELECT format('the queue %L is ordered by %s; the key of dead letter %s is %s', q.name, q.sort_type,
                                  action, letter.sort_type)
@@ -865,11 +825,11 @@ BEGIN
           WHERE d.id > after AND d.id <= last AND q.name >= bounds.low AND q.name < bounds.high
             AND (sluice_requeue_all.cause IS NULL OR d.cause = sluice_requeue_all.cause)
           ORDER BY d.id LIMIT 1000) AS t;
-    PERFORM 1 FROM sluice_queue_rows AS q WHERE q.queue_id = ANY(queues) ORDER BY q.queue_id FOR NO KEY UPDATE;
+    PERFORM sluice_lock_queues(queues);
     PERFORM sluice_lock_lanes(queues);
     back := sluice_requeue_locked(found, queues);
     requeued := cardinality(back);
-    SELECT count(*), min(d.id) INTO kept, first_kept FROM sluice_dead_rows AS d WHERE d.id = ANY(found);
+    SELECT count(*), min(d.id) INTO kept, first_kept FROM sluice_dead_rows AS d WHERE d.id = ANY (found);
     next := CASE WHEN cardinality(found) = 1000 THEN found[1000] END;
     RETURN NEXT;
 END
