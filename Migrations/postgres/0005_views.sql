@@ -10,12 +10,12 @@ $$;
 -- MARK: Actions
 
 -- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see below. It has two
--- parts, those that have a place and those that are scheduled, as each has an index by the queue.
+-- parts, those that have a place and those that are scheduled: each has its own index by the queue.
 CREATE VIEW sluice_actions AS
 SELECT a.id,
-       q.name AS queue,
+       a.name AS queue,
        -- The key that orders the queue: NULL for the order of arrival, a time for dates.
-       sluice_sort_text(q.sort_type, a.sort_key) AS sort_key,
+       sluice_sort_text(a.sort_type, a.sort_key) AS sort_key,
        a.kind,
        a.payload,
        -- Claims that count, including the running one.
@@ -32,10 +32,13 @@ SELECT a.id,
        -- The gate that the action waits for: its own, or the one that its last attempt named.
        coalesce(a.gate, s.waits_for_gate) AS gate,
        a.expires_at
-FROM (SELECT p.* FROM sluice_action_rows AS p WHERE p.not_before IS NULL
+FROM (SELECT p.*, q.name, q.sort_type
+      FROM sluice_action_rows AS p JOIN sluice_queue_rows AS q ON q.queue_id = p.queue_id
+      WHERE p.not_before IS NULL
       UNION ALL
-      SELECT d.* FROM sluice_action_rows AS d WHERE d.not_before IS NOT NULL) AS a
-JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+      SELECT p.*, q.name, q.sort_type
+      FROM sluice_action_rows AS p JOIN sluice_queue_rows AS q ON q.queue_id = p.queue_id
+      WHERE p.not_before IS NOT NULL) AS a
 LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
 LEFT JOIN sluice_claim_rows AS c ON c.action_id = a.id;
 
@@ -482,6 +485,45 @@ CREATE TRIGGER sluice_holds_write INSTEAD OF INSERT OR UPDATE OR DELETE ON sluic
 
 -- MARK: Reads of brokers
 
+-- A page of the queues with work between two names, after a name, by name. Whatever the statistics say, it reads along
+-- the names.
+CREATE FUNCTION sluice_page(low text, high text, after text, size integer, OUT queues bigint[], OUT last text)
+LANGUAGE sql STABLE SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_sort = off AS $$
+    SELECT coalesce(array_agg(t.queue_id), '{}'), max(t.name COLLATE "C")
+    FROM (SELECT q.queue_id, q.name
+          FROM sluice_queue_rows AS q LEFT JOIN sluice_lane_rows AS l ON l.queue_id = q.queue_id
+          WHERE q.name > coalesce(after, '') AND q.name >= low AND q.name < high
+            AND (EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NULL)
+                 OR EXISTS (SELECT FROM sluice_action_rows AS a
+                            WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL)
+                 OR l.worker IS NOT NULL)
+          ORDER BY q.name LIMIT size) AS t
+$$;
+
+-- All queues with work. One step along the index for each: most queues of a fleet have none.
+CREATE FUNCTION sluice_busy_queues() RETURNS bigint[]
+LANGUAGE sql STABLE SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+    SET enable_sort = off AS $$
+    WITH RECURSIVE placed (queue_id) AS (
+        SELECT (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.not_before IS NULL ORDER BY a.queue_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT a.queue_id FROM sluice_action_rows AS a
+                WHERE a.not_before IS NULL AND a.queue_id > p.queue_id ORDER BY a.queue_id LIMIT 1)
+        FROM placed AS p WHERE p.queue_id IS NOT NULL
+    ), later (queue_id) AS (
+        SELECT (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.not_before IS NOT NULL
+                ORDER BY a.queue_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT a.queue_id FROM sluice_action_rows AS a
+                WHERE a.not_before IS NOT NULL AND a.queue_id > p.queue_id ORDER BY a.queue_id LIMIT 1)
+        FROM later AS p WHERE p.queue_id IS NOT NULL
+    )
+    SELECT ARRAY(SELECT p.queue_id FROM placed AS p WHERE p.queue_id IS NOT NULL
+                 UNION SELECT p.queue_id FROM later AS p WHERE p.queue_id IS NOT NULL
+                 UNION SELECT c.queue_id FROM sluice_claim_rows AS c)
+$$;
+
 -- The facts of a queue; no row if it has no work. Because is to be made of them in this order: running; parked or
 -- undecodable (blocked_by); unknown kind or no route (has_worker, has_route, route_worker); each hold; and if nothing
 -- runs each gate, the retry, the schedule, the rate limit, the trial of a suspect, a permit.
@@ -511,6 +553,7 @@ DECLARE
     left_  integer := lim;
 BEGIN
     SELECT b.low, b.high INTO bounds FROM sluice_bounds(pattern) AS b;
+    IF NOT EXISTS (SELECT FROM sluice_hold_rows) THEN states := array_remove(states, 'held'); END IF;
     IF states <@ ARRAY['running', 'parked', 'undecodable'] THEN
         reasons := CASE WHEN 'parked' = ANY (states) THEN '{failed,exhausted,expired,crashed,failing}' ELSE '{}' END;
         IF 'undecodable' = ANY (states) THEN reasons := reasons || 'undecodable'::text; END IF;
@@ -527,16 +570,7 @@ BEGIN
             page := known[start_ : start_ + size - 1];
             start_ := start_ + size;
         ELSE
-            SELECT coalesce(array_agg(t.queue_id), '{}'), max(t.name) INTO page, last
-            FROM (SELECT q.queue_id, q.name
-                  FROM sluice_queue_rows AS q LEFT JOIN sluice_lane_rows AS l ON l.queue_id = q.queue_id
-                  WHERE q.name > coalesce(last, '') AND q.name >= bounds.low AND q.name < bounds.high
-                    AND (l.worker IS NOT NULL
-                         OR EXISTS (SELECT FROM sluice_action_rows AS a
-                                    WHERE a.queue_id = q.queue_id AND a.not_before IS NULL)
-                         OR EXISTS (SELECT FROM sluice_action_rows AS a
-                                    WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL))
-                  ORDER BY q.name LIMIT size) AS t;
+            SELECT p.queues, p.last INTO page, last FROM sluice_page(bounds.low, bounds.high, last, size) AS p;
         END IF;
         RETURN QUERY SELECT f.* FROM sluice_queue_facts AS f
                      WHERE f.queue_id = ANY (page) AND (states IS NULL OR f.state = ANY (states))
@@ -639,33 +673,30 @@ CREATE FUNCTION sluice_summaries(pattern text, lim integer) RETURNS SETOF sluice
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
 DECLARE
     bounds   record;
+    page     bigint[];
+    last_    text;
     of_queue bigint;
-    found_   integer;
-    left_    integer := lim;
+    found_   bigint[] := '{}';
 BEGIN
     SELECT b.low, b.high INTO bounds FROM sluice_bounds(pattern) AS b;
-    FOR of_queue IN SELECT q.queue_id FROM sluice_queue_rows AS q
-                    WHERE q.name >= bounds.low AND q.name < bounds.high
-                      AND (EXISTS (SELECT FROM sluice_action_rows AS a
-                                   WHERE a.queue_id = q.queue_id AND a.not_before IS NULL)
-                           OR EXISTS (SELECT FROM sluice_action_rows AS a
-                                      WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL))
-                    ORDER BY q.name LOOP
-        EXIT WHEN left_ <= 0;
-        RETURN QUERY
-            SELECT v.*
-            FROM ((SELECT a.id, row_number() OVER (ORDER BY a.sort_key, a.id) AS place, 0 AS part
-                   FROM sluice_action_rows AS a WHERE a.queue_id = of_queue AND a.not_before IS NULL
-                   ORDER BY a.sort_key, a.id LIMIT left_)
-                  UNION ALL
-                  (SELECT a.id, row_number() OVER (ORDER BY a.not_before, a.sort_key, a.id), 1
-                   FROM sluice_action_rows AS a WHERE a.queue_id = of_queue AND a.not_before IS NOT NULL
-                   ORDER BY a.not_before, a.sort_key, a.id LIMIT left_)) AS t
-            JOIN sluice_actions AS v ON v.id = t.id
-            ORDER BY t.part, t.place LIMIT left_;
-        GET DIAGNOSTICS found_ = ROW_COUNT;
-        left_ := left_ - found_;
+    WHILE cardinality(found_) < lim LOOP
+        SELECT p.queues, p.last INTO page, last_ FROM sluice_page(bounds.low, bounds.high, last_, 200) AS p;
+        FOREACH of_queue IN ARRAY page LOOP
+            EXIT WHEN cardinality(found_) >= lim;
+            found_ := found_ || ARRAY(SELECT a.id FROM sluice_action_rows AS a
+                                      WHERE a.queue_id = of_queue AND a.not_before IS NULL
+                                      ORDER BY a.sort_key, a.id LIMIT lim - cardinality(found_));
+            found_ := found_ || ARRAY(SELECT a.id FROM sluice_action_rows AS a
+                                      WHERE a.queue_id = of_queue AND a.not_before IS NOT NULL
+                                      ORDER BY a.not_before, a.sort_key, a.id LIMIT lim - cardinality(found_));
+        END LOOP;
+        EXIT WHEN cardinality(page) < 200;
     END LOOP;
+    -- The array reaches the parts of the view; a join would read all actions.
+    RETURN QUERY
+        SELECT v.* FROM sluice_actions AS v
+        JOIN unnest(found_) WITH ORDINALITY AS o (id, place) ON o.id = v.id
+        WHERE v.id = ANY (found_) ORDER BY o.place;
 END
 $$;
 
@@ -721,26 +752,7 @@ BEGIN
     due := 0; elsewhere := 0; parked := 0; undecodable := 0; unknown_kind := 0; held := 0; gate := 0;
     now_at := sluice_now();
     IF pattern = '*' THEN
-        -- One step along the index for each queue with work: most queues of a fleet have none.
-        queues := ARRAY(
-            WITH RECURSIVE placed (queue_id) AS (
-                SELECT (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.not_before IS NULL
-                        ORDER BY a.queue_id LIMIT 1)
-                UNION ALL
-                SELECT (SELECT a.queue_id FROM sluice_action_rows AS a
-                        WHERE a.not_before IS NULL AND a.queue_id > p.queue_id ORDER BY a.queue_id LIMIT 1)
-                FROM placed AS p WHERE p.queue_id IS NOT NULL
-            ), later (queue_id) AS (
-                SELECT (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.not_before IS NOT NULL
-                        ORDER BY a.queue_id LIMIT 1)
-                UNION ALL
-                SELECT (SELECT a.queue_id FROM sluice_action_rows AS a
-                        WHERE a.not_before IS NOT NULL AND a.queue_id > p.queue_id ORDER BY a.queue_id LIMIT 1)
-                FROM later AS p WHERE p.queue_id IS NOT NULL
-            )
-            SELECT p.queue_id FROM placed AS p WHERE p.queue_id IS NOT NULL
-            UNION SELECT p.queue_id FROM later AS p WHERE p.queue_id IS NOT NULL
-            UNION SELECT c.queue_id FROM sluice_claim_rows AS c);
+        queues := sluice_busy_queues();
     ELSE
         queues := ARRAY(SELECT q.queue_id FROM sluice_queue_rows AS q
                         WHERE q.name >= bounds.low AND q.name < bounds.high ORDER BY q.name);
@@ -794,6 +806,7 @@ BEGIN
         due := due + sum_.due; elsewhere := elsewhere + sum_.elsewhere; parked := parked + sum_.parked;
         undecodable := undecodable + sum_.undecodable; unknown_kind := unknown_kind + sum_.unknown_kind;
         held := held + sum_.held; gate := gate + sum_.gate; next_at := least(next_at, sum_.next_at);
+        now_at := sluice_now();
         EXIT WHEN is_enough AND next_at <= now_at;
         start_ := start_ + 1000;
     END LOOP;
