@@ -73,9 +73,8 @@ CREATE FUNCTION sluice_date_text(microseconds bigint) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT
 AS $$
 DECLARE
-    -- Rounded down: the division of a negative rounds up.
-    fraction bigint := (microseconds % 1000000 + 1000000) % 1000000;
-    second bigint := (microseconds - fraction) / 1000000;
+    fraction bigint;
+    second bigint;
     second_of_day bigint;
     day date;
     year integer;
@@ -83,6 +82,9 @@ BEGIN
     IF microseconds NOT BETWEEN -62167219200000000 AND 253402300799999999 THEN
         RETURN microseconds::text;
     END IF;
+    -- Rounded down: the division of a negative rounds up.
+    fraction := (microseconds % 1000000 + 1000000) % 1000000;
+    second := (microseconds - fraction) / 1000000;
     second_of_day := (second % 86400 + 86400) % 86400;
     day := DATE '1970-01-01' + ((second - second_of_day) / 86400)::integer;
     -- The year 0 is PostgreSQL's year -1.
@@ -336,6 +338,17 @@ $$;
 
 -- MARK: Queues
 
+-- The processes that have locked or, by RowExclusiveLock, created any queue, and do not wait themselves.
+CREATE FUNCTION sluice_lockers(mode text) RETURNS text
+LANGUAGE sql SET search_path FROM CURRENT
+AS $$
+    SELECT string_agg(DISTINCT l.pid::text, ', ') FROM pg_locks AS l
+    WHERE l.locktype = 'relation' AND l.relation = 'sluice_queue_rows'::regclass AND l.mode = sluice_lockers.mode
+      AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+      AND l.granted AND l.pid <> pg_backend_pid()
+      AND NOT EXISTS (SELECT FROM pg_locks AS w WHERE w.pid = l.pid AND NOT w.granted)
+$$;
+
 -- Locks queues for an append, in one order: the appends of a queue wait for each other until their transactions end,
 -- and only then is an id taken. So the ids of a queue rise in the order of the commits. A wait ends after 10 seconds,
 -- or the caller's lock_timeout if that is shorter. Ids that are not there are ignored.
@@ -359,11 +372,13 @@ BEGIN
     BEGIN
         PERFORM FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (queues) ORDER BY q.queue_id FOR NO KEY UPDATE;
     EXCEPTION WHEN lock_not_available THEN
-        -- pg_blocking_pids() knows nothing of a wait that is over; the row names the transaction that has it.
+        -- pg_blocking_pids() knows nothing of a wait that is over. The row names the transaction that has it; but a
+        -- savepoint that is released has no lock of its own, so then it is one of those that have locked any queue.
         SELECT string_agg(DISTINCT l.pid::text, ', ') INTO blockers
         FROM sluice_queue_rows AS q
         JOIN pg_locks AS l ON l.locktype = 'transactionid' AND l.transactionid = q.xmax AND l.granted
         WHERE q.queue_id = ANY (queues) AND l.pid <> pg_backend_pid();
+        blockers := coalesce(blockers, sluice_lockers('RowShareLock'));
         RAISE EXCEPTION USING ERRCODE = '55P03', DETAIL = 'databaseLocked ' || coalesce(blockers, ''),
             MESSAGE = format('another transaction holds a queue: process %s', coalesce(blockers, 'unknown')),
             HINT = 'End its transaction. idle_in_transaction_session_timeout ends those that are left open.';
@@ -425,10 +440,7 @@ BEGIN
         ON CONFLICT DO NOTHING;
     EXCEPTION WHEN lock_not_available THEN
         -- The row that is waited for cannot be seen yet. These transactions have created queues.
-        SELECT string_agg(DISTINCT l.pid::text, ', ') INTO blockers FROM pg_locks AS l
-        WHERE l.locktype = 'relation' AND l.relation = 'sluice_queue_rows'::regclass AND l.mode = 'RowExclusiveLock'
-          AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
-          AND l.granted AND l.pid <> pg_backend_pid();
+        blockers := sluice_lockers('RowExclusiveLock');
         RAISE EXCEPTION USING ERRCODE = '55P03', DETAIL = 'databaseLocked ' || coalesce(blockers, ''),
             MESSAGE = format('another transaction creates the same queue: process %s', coalesce(blockers, 'unknown')),
             HINT = 'End its transaction. idle_in_transaction_session_timeout ends those that are left open.';
@@ -682,7 +694,10 @@ BEGIN
         IF has_keys THEN
             INSERT INTO sluice_key_rows AS k (queue_id, key, action_id, keep)
             SELECT i.queue_id, i.key, i.id, least(coalesce(i.keep, interval '0'), interval '36600 days')
-            FROM unnest(queue_ids, keys, ids, key_keep) AS i (queue_id, key, id, keep) WHERE i.key IS NOT NULL;
+            FROM unnest(queue_ids, keys, ids, key_keep) AS i (queue_id, key, id, keep) WHERE i.key IS NOT NULL
+            -- With an old snapshot the key may only seem free: then this is an error of serialization.
+            ON CONFLICT ON CONSTRAINT sluice_key_rows_pkey DO UPDATE
+            SET action_id = excluded.action_id, keep = excluded.keep, until = NULL, has_succeeded = false;
         END IF;
         PERFORM sluice_arrive(queue_ids, false);
     END IF;
@@ -877,8 +892,8 @@ BEGIN
         -- With an old snapshot the queue may only seem empty.
         IF current_setting('transaction_isolation') <> 'read committed' THEN
             RAISE EXCEPTION USING ERRCODE = 'SL005', DETAIL = 'sortKeyMismatch',
-                MESSAGE = format('the type of a queue''s sort keys cannot change in a transaction of the isolation level '
-                                 '%s', current_setting('transaction_isolation')),
+                MESSAGE = 'the type of a queue''s sort keys cannot change in a transaction that is '
+                    || current_setting('transaction_isolation'),
                 HINT = 'Enqueue the first action of this type in READ COMMITTED.';
         END IF;
         IF is_converted THEN
