@@ -2,6 +2,10 @@
 --
 -- A temporary table hides a table of the same name unless pg_temp is named last. Each function keeps this path, so that
 -- neither the caller's path nor a temporary table changes what a function with the owner's rights does.
+--
+-- Functions that read or write tables also have planner settings: a plan is made while tables are small and kept when
+-- they have grown, so it must use the index from the start; and without force_generic_plan the statements with arrays
+-- would be planned for each call, which takes longer than to run them.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
 -- MARK: Names
@@ -73,9 +77,8 @@ CREATE FUNCTION sluice_date_text(microseconds bigint) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT
 AS $$
 DECLARE
-    -- Rounded down: the division of a negative rounds up.
-    fraction bigint := (microseconds % 1000000 + 1000000) % 1000000;
-    second bigint := (microseconds - fraction) / 1000000;
+    fraction bigint;
+    second bigint;
     second_of_day bigint;
     day date;
     year integer;
@@ -83,6 +86,9 @@ BEGIN
     IF microseconds NOT BETWEEN -62167219200000000 AND 253402300799999999 THEN
         RETURN microseconds::text;
     END IF;
+    -- Rounded down: the division of a negative rounds up.
+    fraction := (microseconds % 1000000 + 1000000) % 1000000;
+    second := (microseconds - fraction) / 1000000;
     second_of_day := (second % 86400 + 86400) % 86400;
     day := DATE '1970-01-01' + ((second - second_of_day) / 86400)::integer;
     -- The year 0 is PostgreSQL's year -1.
@@ -261,7 +267,8 @@ $$;
 
 -- Begins the time for which the keys of ended actions are kept.
 CREATE FUNCTION sluice_end_keys(actions bigint[], succeeded boolean) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 BEGIN
     UPDATE sluice_key_rows AS k SET until = sluice_now() + k.keep, has_succeeded = succeeded
@@ -272,7 +279,8 @@ $$;
 -- Deletes actions that have succeeded or are removed, with their state and attempts. Whoever calls it has the lanes'
 -- locks.
 CREATE FUNCTION sluice_drop(actions bigint[], succeeded boolean) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 BEGIN
     DELETE FROM sluice_action_rows AS a WHERE a.id = ANY (actions);
@@ -288,8 +296,8 @@ $$;
 
 -- Makes dead letters of actions; keeps their attempts. Whoever calls it has the lanes' locks.
 CREATE FUNCTION sluice_bury(actions bigint[], cause text, error text) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-    SET enable_hashjoin = off SET enable_mergejoin = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 BEGIN
     INSERT INTO sluice_dead_rows (id, queue_id, sort_key, sort_type, enqueued_at, nonce, kind, version, payload,
@@ -336,11 +344,23 @@ $$;
 
 -- MARK: Queues
 
+-- The processes that have locked or, by RowExclusiveLock, created any queue, and do not wait themselves.
+CREATE FUNCTION sluice_lockers(mode text) RETURNS text
+LANGUAGE sql SET search_path FROM CURRENT
+AS $$
+    SELECT string_agg(DISTINCT l.pid::text, ', ') FROM pg_locks AS l
+    WHERE l.locktype = 'relation' AND l.relation = 'sluice_queue_rows'::regclass AND l.mode = sluice_lockers.mode
+      AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+      AND l.granted AND l.pid <> pg_backend_pid()
+      AND NOT EXISTS (SELECT FROM pg_locks AS w WHERE w.pid = l.pid AND NOT w.granted)
+$$;
+
 -- Locks queues for an append, in one order: the appends of a queue wait for each other until their transactions end,
 -- and only then is an id taken. So the ids of a queue rise in the order of the commits. A wait ends after 10 seconds,
 -- or the caller's lock_timeout if that is shorter. Ids that are not there are ignored.
 CREATE FUNCTION sluice_lock_queues(queues bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
     blockers text;
@@ -359,11 +379,13 @@ BEGIN
     BEGIN
         PERFORM FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (queues) ORDER BY q.queue_id FOR NO KEY UPDATE;
     EXCEPTION WHEN lock_not_available THEN
-        -- pg_blocking_pids() knows nothing of a wait that is over; the row names the transaction that has it.
+        -- pg_blocking_pids() knows nothing of a wait that is over. The row names the transaction that has it; but a
+        -- savepoint that is released has no lock of its own, so then it is one of those that have locked any queue.
         SELECT string_agg(DISTINCT l.pid::text, ', ') INTO blockers
         FROM sluice_queue_rows AS q
         JOIN pg_locks AS l ON l.locktype = 'transactionid' AND l.transactionid = q.xmax AND l.granted
         WHERE q.queue_id = ANY (queues) AND l.pid <> pg_backend_pid();
+        blockers := coalesce(blockers, sluice_lockers('RowShareLock'));
         RAISE EXCEPTION USING ERRCODE = '55P03', DETAIL = 'databaseLocked ' || coalesce(blockers, ''),
             MESSAGE = format('another transaction holds a queue: process %s', coalesce(blockers, 'unknown')),
             HINT = 'End its transaction. idle_in_transaction_session_timeout ends those that are left open.';
@@ -375,8 +397,8 @@ $$;
 -- each name, in order; types are as they are after the locking. Acts that add an action to a queue call it too.
 CREATE FUNCTION sluice_queues_for(names text[], sort_types text[])
 RETURNS TABLE (place integer, queue_id bigint, sort_type text)
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-    SET enable_hashjoin = off SET enable_mergejoin = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     queues bigint[] := sluice_make_queues(names, sort_types);
@@ -392,8 +414,8 @@ $$;
 
 -- The ids of these names, in order; creates the queues that are missing.
 CREATE FUNCTION sluice_make_queues(names text[], sort_types text[]) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-    SET enable_hashjoin = off SET enable_mergejoin = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     queues bigint[];
@@ -425,10 +447,7 @@ BEGIN
         ON CONFLICT DO NOTHING;
     EXCEPTION WHEN lock_not_available THEN
         -- The row that is waited for cannot be seen yet. These transactions have created queues.
-        SELECT string_agg(DISTINCT l.pid::text, ', ') INTO blockers FROM pg_locks AS l
-        WHERE l.locktype = 'relation' AND l.relation = 'sluice_queue_rows'::regclass AND l.mode = 'RowExclusiveLock'
-          AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
-          AND l.granted AND l.pid <> pg_backend_pid();
+        blockers := sluice_lockers('RowExclusiveLock');
         RAISE EXCEPTION USING ERRCODE = '55P03', DETAIL = 'databaseLocked ' || coalesce(blockers, ''),
             MESSAGE = format('another transaction creates the same queue: process %s', coalesce(blockers, 'unknown')),
             HINT = 'End its transaction. idle_in_transaction_session_timeout ends those that are left open.';
@@ -440,7 +459,8 @@ $$;
 
 -- How many actions a queue has, those that run or are scheduled too; counts no further than most.
 CREATE FUNCTION sluice_depth(queue bigint, most bigint) RETURNS bigint
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 BEGIN
     RETURN (SELECT count(*) FROM (SELECT FROM sluice_action_rows AS a
@@ -454,8 +474,8 @@ $$;
 -- the other type. Without a key, an action gets the time of its enqueue, if dates order the queue. One whose key cannot
 -- be converted becomes a dead letter; if it runs it sorts first. Whoever calls it has the locks of queue and lane.
 CREATE FUNCTION sluice_convert_keys(queue bigint, old_type text, new_type text) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-    SET enable_hashjoin = off SET enable_mergejoin = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     actions bigint[];
@@ -524,7 +544,8 @@ $$;
 -- tables nor to casts: their errors show the payload.
 CREATE FUNCTION sluice_check_actions(
     kinds text[], versions integer[], payloads text[], sort_types text[], sort_keys bytea[], not_before timestamptz[],
-    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[])
+    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
+    depths integer[])
 RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
@@ -542,7 +563,7 @@ BEGIN
                 WHEN i.tag IS NOT NULL AND octet_length(i.tag) NOT BETWEEN 1 AND 255
                     OR i.key IS NOT NULL AND octet_length(i.key) NOT BETWEEN 1 AND 255
                     OR i.policy NOT IN ('keep', 'refuse', 'replace') OR i.keep < interval '0'
-                    OR NOT isfinite(i.not_before) OR NOT isfinite(i.expires_at) THEN 'invalidOptions'
+                    OR i.depth < 0 OR NOT isfinite(i.not_before) OR NOT isfinite(i.expires_at) THEN 'invalidOptions'
                 WHEN i.gate IS NOT NULL AND octet_length(i.gate) NOT BETWEEN 1 AND 255 THEN 'invalidGate'
                 WHEN i.sort_type IS NULL OR i.sort_type = 'arrival' THEN
                     CASE WHEN i.sort_key <> '' THEN 'invalidOptions' END
@@ -555,9 +576,9 @@ BEGIN
                 WHEN sluice_sort_bytes(i.sort_type, convert_from(i.sort_key, 'UTF8')) IS NULL THEN 'invalidOptions'
             END AS code
             FROM unnest(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates, keys,
-                        key_policies, key_keep)
+                        key_policies, key_keep, depths)
                  WITH ORDINALITY AS i (kind, version, payload, sort_type, sort_key, not_before, expires_at, tag, gate,
-                                       key, policy, keep, place)
+                                       key, policy, keep, depth, place)
         ) AS c
         WHERE c.code IS NOT NULL
         LIMIT 1;
@@ -578,8 +599,9 @@ BEGIN
                 ELSE 'an option is outside its limits'
             END || coalesce(format(' (action %s of the call)', wrong), ''),
             HINT = CASE code
-                WHEN 'invalidOptions' THEN 'Tags and keys have 1 to 255 bytes; times are finite; a key is kept for '
-                    '0 or longer, by the policy keep, refuse or replace; a sort key has the bytes of its type.'
+                WHEN 'invalidOptions' THEN 'Tags and keys have 1 to 255 bytes; times are finite, depths not negative; '
+                    'a key is kept for 0 or longer, by the policy keep, refuse or replace; a sort key has the bytes '
+                    'of its type.'
                 ELSE 'Nothing was stored. Correct the action and enqueue it again.'
             END;
     END IF;
@@ -588,7 +610,7 @@ $$;
 
 -- Enqueues actions in order, in the caller's transaction. All arrays have one length; NULL stands for an array of NULL.
 --   token:        NULL, or a new one by which sluice_token finds out whether the transaction was committed.
---   nonce:        a random number of the call, part of the idempotency keys.
+--   nonce:        a random number of the call, part of the idempotency keys; NULL: one is drawn.
 --   calls:        actions with one number are stored all or none; NULL: each for itself.
 --   sort_keys:    as from sluice_sort_bytes. fixes_sort: the type is set by options, so it is the queue's from now on.
 --   key_policies: keep (default), refuse or replace, as in DeduplicationKey; key_keep: none by default.
@@ -597,15 +619,16 @@ $$;
 -- costs the other calls nothing: its refusal is queueFull, duplicateKey (then id is that of the key's action) or
 -- sortKeyMismatch, and the other actions of its call have no id.
 --
--- A replaced action's lane is locked until the transaction ends, and with it the step of the worker that runs the lane:
--- do not leave a transaction open after a replace. Nothing else here stops a queue from running.
+-- The lane of a replaced action, and of a queue whose keys are converted, is locked until the transaction ends, and
+-- the next step of the worker that runs the lane waits for it: do not leave a transaction open after a replace. Nothing
+-- else here stops a queue from running.
 CREATE FUNCTION sluice_enqueue_many(
     token uuid, nonce bigint, calls integer[], queues text[], kinds text[], versions integer[], payloads text[],
     sort_types text[], sort_keys bytea[], fixes_sort boolean[], not_before timestamptz[], expires_at timestamptz[],
     tags text[], gates text[], keys text[], key_policies text[], key_keep interval[], traces text[], depths integer[])
 RETURNS TABLE (place integer, id bigint, is_new boolean, refusal text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
-    SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     now_ timestamptz := sluice_now();
@@ -619,6 +642,7 @@ DECLARE
     has_depths boolean := coalesce(array_remove(depths, NULL) <> '{}', false);
     is_singly boolean;
 BEGIN
+    nonce := coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0));
     IF coalesce(count_, 0) = 0 THEN
         RETURN;
     END IF;
@@ -634,7 +658,7 @@ BEGIN
             HINT = 'Give as many of each as there are queues, or NULL. Kinds and payloads are needed.';
     END IF;
     PERFORM sluice_check_actions(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates,
-                                 keys, key_policies, key_keep);
+                                 keys, key_policies, key_keep, depths);
     queue_ids := sluice_make_queues(queues, sort_types);
     -- From here on the appends of others to these queues wait. Each statement below sees what they have committed.
     PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(queue_ids) AS q (queue_id)));
@@ -682,7 +706,10 @@ BEGIN
         IF has_keys THEN
             INSERT INTO sluice_key_rows AS k (queue_id, key, action_id, keep)
             SELECT i.queue_id, i.key, i.id, least(coalesce(i.keep, interval '0'), interval '36600 days')
-            FROM unnest(queue_ids, keys, ids, key_keep) AS i (queue_id, key, id, keep) WHERE i.key IS NOT NULL;
+            FROM unnest(queue_ids, keys, ids, key_keep) AS i (queue_id, key, id, keep) WHERE i.key IS NOT NULL
+            -- With an old snapshot the key may only seem free: then this is an error of serialization.
+            ON CONFLICT ON CONSTRAINT sluice_key_rows_pkey DO UPDATE
+            SET action_id = excluded.action_id, keep = excluded.keep, until = NULL, has_succeeded = false;
         END IF;
         PERFORM sluice_arrive(queue_ids, false);
     END IF;
@@ -712,8 +739,8 @@ CREATE FUNCTION sluice_enqueue_singly(
     expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
     traces text[], depths integer[],
     OUT ids bigint[], OUT news boolean[], OUT refusals text[], OUT rewinds bigint[])
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-    SET enable_hashjoin = off SET enable_mergejoin = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
     count_ integer := cardinality(queue_ids);
@@ -877,8 +904,8 @@ BEGIN
         -- With an old snapshot the queue may only seem empty.
         IF current_setting('transaction_isolation') <> 'read committed' THEN
             RAISE EXCEPTION USING ERRCODE = 'SL005', DETAIL = 'sortKeyMismatch',
-                MESSAGE = format('the type of a queue''s sort keys cannot change in a transaction of the isolation level '
-                                 '%s', current_setting('transaction_isolation')),
+                MESSAGE = 'the type of a queue''s sort keys cannot change in a transaction that is '
+                    || current_setting('transaction_isolation'),
                 HINT = 'Enqueue the first action of this type in READ COMMITTED.';
         END IF;
         IF is_converted THEN
@@ -926,7 +953,7 @@ DECLARE
 BEGIN
     SELECT r.id, r.refusal INTO action, refused
     FROM sluice_enqueue_many(
-        NULL, hashtextextended(gen_random_uuid()::text, 0), NULL, ARRAY[queue], ARRAY[kind], ARRAY[version],
+        NULL, NULL, NULL, ARRAY[queue], ARRAY[kind], ARRAY[version],
         ARRAY[payload::text], ARRAY[sort_type], ARRAY[sluice_sort_bytes(sort_type, sort_key)], NULL, ARRAY[not_before],
         ARRAY[expires_at], ARRAY[tag], ARRAY[gate], ARRAY[key], NULL, ARRAY[key_kept], NULL, ARRAY[max_depth]) AS r;
     IF refused IS NOT NULL THEN
@@ -948,7 +975,7 @@ $$;
 -- it was not, NULL: it cannot be committed any more, as its token is taken. Waits for one that is about to commit. The
 -- token must be less than an hour old: then chores delete it.
 CREATE FUNCTION sluice_token(token uuid) RETURNS TABLE (ids bigint[])
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 BEGIN
     IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
