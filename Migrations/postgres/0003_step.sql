@@ -443,7 +443,7 @@ DECLARE
     arrived bigint[];
     rewinds boolean[];
     named bigint[];
-    known bigint[];
+    named_rewinds boolean[];
     missing bigint[];
     locked bigint[];
 BEGIN
@@ -455,27 +455,27 @@ BEGIN
         RETURN;
     END IF;
     first_block := split_part(ltrim(places[1]::text, '('), ',', 1)::integer;
-    named := ARRAY(SELECT DISTINCT n FROM unnest(arrived) AS n ORDER BY n);
+    SELECT array_agg(t.queue_id), array_agg(t.rewind) INTO named, named_rewinds
+    FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind FROM unnest(arrived, rewinds) AS u (queue_id, rewind)
+          GROUP BY u.queue_id ORDER BY u.queue_id) AS t;
     -- Lanes that others have locked are missing here.
     SELECT array_agg(t.queue_id) INTO locked
-    FROM (SELECT l.queue_id FROM unnest(named) AS n (queue_id)
-          JOIN sluice_lane_rows AS l ON l.queue_id = n.queue_id FOR NO KEY UPDATE OF l SKIP LOCKED) AS t;
+    FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
+          WHERE l.queue_id = ANY (named) FOR NO KEY UPDATE SKIP LOCKED) AS t;
     locked := coalesce(locked, '{}');
     IF cardinality(locked) < cardinality(named) THEN
-        SELECT array_agg(n.queue_id) INTO missing
-        FROM unnest(named) AS n (queue_id)
-        WHERE NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.queue_id = n.queue_id);
+        missing := ARRAY(SELECT n FROM unnest(named) AS n
+                         EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (named)
+                         ORDER BY 1);
     END IF;
-    IF missing IS NOT NULL THEN
+    IF cardinality(missing) > 0 THEN
         BEGIN
             -- A worker that makes a pool moves the lanes that are there. It waits for lanes, so this must not wait.
             LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;
             WITH made AS (
                 INSERT INTO sluice_lane_rows (queue_id, pool, ready_at)
                 SELECT q.queue_id, sluice_pool_of(q.name), now_at
-                FROM unnest(missing) AS m (queue_id)
-                JOIN sluice_queue_rows AS q ON q.queue_id = m.queue_id
-                ORDER BY q.queue_id
+                FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (missing) ORDER BY q.queue_id
                 ON CONFLICT ON CONSTRAINT sluice_lane_rows_pkey DO NOTHING
                 RETURNING queue_id)
             SELECT locked || array_agg(m.queue_id) INTO locked FROM made AS m;
@@ -484,23 +484,25 @@ BEGIN
         END;
     END IF;
     -- What parks a queue stays. In the order of arrival, a new action does not change the head, and what the head waits
-    -- for still holds; with another order it may be the head.
+    -- for still holds; with another order it may be the head. width_bucket is a binary search: a join with unnest could
+    -- be planned the wrong way around while the table's statistics say that it is empty.
     UPDATE sluice_lane_rows AS l
     SET ready_at = CASE WHEN l.worker IS NULL
                          AND (l.blocked_by IS NULL
                               OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))
                          THEN least(l.ready_at, now_at) ELSE l.ready_at END,
-        rewind = l.rewind OR t.rewind
-    FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind FROM unnest(arrived, rewinds) AS u (queue_id, rewind)
-          GROUP BY u.queue_id) AS t
-    JOIN sluice_queue_rows AS q ON q.queue_id = t.queue_id
-    WHERE l.queue_id = t.queue_id AND t.queue_id = ANY (locked)
-      AND (t.rewind OR (l.worker IS NULL
-                        AND (q.sort_type <> 'arrival' OR (l.ready_at IS NULL AND l.blocked_by IS NULL))));
-    -- Arrivals of queues that are gone are deleted too.
-    DELETE FROM sluice_arrival_rows AS a
-    WHERE a.ctid = ANY (ARRAY(SELECT u.place FROM unnest(places, arrived) AS u (place, queue_id)
-                              WHERE u.queue_id = ANY (locked)));
+        rewind = l.rewind OR named_rewinds[width_bucket(l.queue_id, named)]
+    WHERE l.queue_id = ANY (locked)
+      AND (named_rewinds[width_bucket(l.queue_id, named)]
+           OR (l.worker IS NULL
+               AND ((l.ready_at IS NULL AND l.blocked_by IS NULL)
+                    OR (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = l.queue_id) <> 'arrival')));
+    IF cardinality(locked) < cardinality(named) THEN
+        locked := ARRAY(SELECT k FROM unnest(locked) AS k ORDER BY k);
+        places := ARRAY(SELECT u.place FROM unnest(places, arrived) AS u (place, queue_id)
+                        WHERE locked[width_bucket(u.queue_id, locked)] = u.queue_id);
+    END IF;
+    DELETE FROM sluice_arrival_rows AS a WHERE a.ctid = ANY (places);
 END
 $$;
 
@@ -612,7 +614,7 @@ BEGIN
 END
 $$;
 
--- Settles attempts, takes in arrivals, and claims heads; rows are described in the header and in the brief of the loop.
+-- Settles attempts, takes in arrivals, and claims heads.
 -- Each statement has a snapshot of its own, and its condition one usable index. The order is part of the guarantees:
 -- the worker's row first, so that nobody takes the worker off meanwhile (G6); then lanes; heads are read after locking.
 CREATE FUNCTION sluice_step(
@@ -649,6 +651,8 @@ DECLARE
     others sluice_claim_rows[] := '{}';
     other_places integer[] := '{}';
     seen_places integer := 0;
+    sorted_claims bigint[];
+    sorted_places integer[];
     kept_lanes bigint[] := '{}';
     kept_lows bigint[] := '{}';
     kept_claims bigint[] := '{}';
@@ -669,7 +673,6 @@ DECLARE
     new_terms bigint[] := '{}';
     new_turns integer[] := '{}';
     taken_lanes bigint[] := '{}';
-    taken_lows bigint[] := '{}';
     empty_lanes bigint[] := '{}';
     empty_lows bigint[] := '{}';
     back_lanes bigint[] := '{}';
@@ -727,17 +730,19 @@ BEGIN
 
     IF cardinality(claims) > 0 THEN
         -- 2. The lanes of the receipts.
-        PERFORM FROM sluice_lane_rows AS l
-        WHERE l.queue_id IN (SELECT c.queue_id FROM sluice_claim_rows AS c WHERE c.claim = ANY (claims))
+        look_lanes := ARRAY(SELECT c.queue_id FROM sluice_claim_rows AS c WHERE c.claim = ANY (claims));
+        PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (look_lanes)
         ORDER BY l.queue_id FOR NO KEY UPDATE;
 
         -- 3. Their claims. What is not returned is stale (G6).
+        SELECT array_agg(i.claim ORDER BY i.claim), array_agg(i.place::integer ORDER BY i.claim)
+        INTO sorted_claims, sorted_places
+        FROM unnest(claims) WITH ORDINALITY AS i (claim, place);
         FOR receipt IN
             WITH gone AS (
                 DELETE FROM sluice_claim_rows AS c
-                USING unnest(claims, outcomes) WITH ORDINALITY AS i (claim, outcome, place)
-                WHERE c.claim = i.claim AND c.worker IS NOT DISTINCT FROM me
-                RETURNING i.place::integer AS place, i.outcome, c AS held,
+                WHERE c.claim = ANY (claims) AND c.worker IS NOT DISTINCT FROM me
+                RETURNING sorted_places[width_bucket(c.claim, sorted_claims)] AS place, c AS held,
                           c.turn + greatest(1, least(16, extract(epoch FROM now_at - c.started_at) * 320))::integer
                           AS turn)
             SELECT g.* FROM gone AS g
@@ -755,7 +760,7 @@ BEGIN
                 what := 'byApplication';
                 claim := held.claim;
                 RETURN NEXT;
-            ELSIF receipt.outcome = 'success' THEN
+            ELSIF outcomes[receipt.place] = 'success' THEN
                 done_claims := done_claims || held.claim;
                 done_actions := done_actions || held.action_id;
             ELSE
@@ -970,15 +975,16 @@ BEGIN
                    r.route, r.gates, r.crash_limit, r.expired, r.crashed, r.rate, r.rate_interval, r.rate_tolerance,
                    r.kind AS route_kind
             FROM unnest(look_lanes, look_lows, look_claims, look_turns) AS u (queue_id, low, follows, turn)
-            JOIN sluice_lane_rows AS l ON l.queue_id = u.queue_id
-            JOIN sluice_queue_rows AS q ON q.queue_id = u.queue_id
+            -- OFFSET 0 fixes the order of the joins, whatever the statistics say.
+            CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS l
+            CROSS JOIN LATERAL (SELECT i.* FROM sluice_queue_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS q
             LEFT JOIN LATERAL (
                 SELECT i.* FROM sluice_action_rows AS i
                 WHERE i.queue_id = u.queue_id AND i.not_before IS NULL
                   AND (i.sort_key, i.id) > (''::bytea, CASE WHEN l.rewind OR q.sort_type <> 'arrival' THEN -1
                                                             ELSE greatest(u.low, l.low_id) END)
                 ORDER BY i.sort_key, i.id LIMIT 1) AS a ON true
-            LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
+            LEFT JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s ON true
             LEFT JOIN LATERAL (
                 SELECT i.* FROM sluice_route_rows AS i
                 WHERE i.worker = me AND i.pool = l.pool AND coalesce(i.kind, '') = ANY (ARRAY[a.kind, ''])
@@ -987,7 +993,7 @@ BEGIN
             low_id_now := CASE WHEN head.is_fifo THEN head.id - 1 END;
             IF head.id IS NULL AND head.blocked_by IS DISTINCT FROM 'failing' THEN
                 empty_lanes := empty_lanes || head.queue_id;
-                empty_lows := empty_lows || CASE WHEN head.is_fifo THEN head.low END;
+                empty_lows := empty_lows || CASE WHEN head.is_fifo THEN coalesce(head.low, 0) ELSE 0 END;
                 CONTINUE;
             END IF;
             IF head.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable') THEN
@@ -1075,7 +1081,7 @@ BEGIN
             END IF;
             IF free_left <= 0 THEN
                 back_lanes := back_lanes || head.queue_id;
-                back_lows := back_lows || low_id_now;
+                back_lows := back_lows || coalesce(low_id_now, 0);
                 CONTINUE;
             END IF;
             place_now := array_position(permit_routes, head.route);
@@ -1098,9 +1104,12 @@ BEGIN
             new_actions := new_actions || head.id;
             new_queues := new_queues || head.queue_id;
             new_turns := new_turns || head.turn;
-            IF head.follows IS NULL OR head.rewind THEN
+            IF head.follows IS NULL THEN
                 taken_lanes := taken_lanes || head.queue_id;
-                taken_lows := taken_lows || low_id_now;
+            END IF;
+            IF head.rewind THEN
+                UPDATE sluice_lane_rows AS l SET rewind = false, low_id = coalesce(low_id_now, l.low_id)
+                WHERE l.queue_id = head.queue_id;
             END IF;
             -- The suspect's lane has its term already.
             new_terms := new_terms || CASE WHEN head.worker IS NULL THEN head.term + 1 ELSE head.term END;
@@ -1134,28 +1143,34 @@ BEGIN
     IF cardinality(taken_lanes) > 0 THEN
         UPDATE sluice_lane_rows AS l
         SET worker = me, term = CASE WHEN l.worker IS NULL THEN l.term + 1 ELSE l.term END,
-            low_id = coalesce(t.low, l.low_id), rewind = false,
             blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
-        FROM unnest(taken_lanes, taken_lows) AS t (queue_id, low) WHERE l.queue_id = t.queue_id;
+        WHERE l.queue_id = ANY (taken_lanes);
     END IF;
     IF cardinality(empty_lanes) > 0 THEN
+        -- In order, for the binary search.
+        SELECT array_agg(t.lane), array_agg(t.low) INTO empty_lanes, empty_lows
+        FROM (SELECT u.lane, u.low FROM unnest(empty_lanes, empty_lows) AS u (lane, low) ORDER BY u.lane) AS t;
         UPDATE sluice_lane_rows AS l
-        SET worker = NULL, ready_at = NULL, low_id = greatest(l.low_id, t.low), rewind = false, is_suspect = false,
+        SET worker = NULL, ready_at = NULL, rewind = false, is_suspect = false,
+            low_id = greatest(l.low_id, empty_lows[width_bucket(l.queue_id, empty_lanes)]),
             blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
-        FROM unnest(empty_lanes, empty_lows) AS t (queue_id, low) WHERE l.queue_id = t.queue_id;
+        WHERE l.queue_id = ANY (empty_lanes);
     END IF;
-    IF cardinality(over_lanes) > 0 THEN
-        -- A queue in another order has no low_id; a lane that rewinds keeps its own.
-        back_lanes := back_lanes || over_lanes;
-        back_lows := back_lows || over_lows;
-    END IF;
-    IF cardinality(back_lanes) > 0 THEN
+    back_lanes := back_lanes || over_lanes;
+    back_lows := back_lows || over_lows;
+    IF cardinality(array_remove(back_lanes, NULL)) > 0 THEN
+        SELECT array_agg(t.lane), array_agg(t.low) INTO back_lanes, back_lows
+        FROM (SELECT u.lane, u.low FROM unnest(back_lanes, back_lows) AS u (lane, low)
+              WHERE u.lane IS NOT NULL ORDER BY u.lane) AS t;
         UPDATE sluice_lane_rows AS l
         SET worker = NULL, ready_at = now_at,
-            low_id = CASE WHEN l.rewind OR q.sort_type <> 'arrival' THEN l.low_id ELSE greatest(l.low_id, t.low) END
-        FROM unnest(back_lanes, back_lows) AS t (queue_id, low)
-        JOIN sluice_queue_rows AS q ON q.queue_id = t.queue_id
-        WHERE l.queue_id = t.queue_id;
+            -- A queue in another order has none; a lane that rewinds keeps its own.
+            low_id = CASE
+                WHEN l.rewind THEN l.low_id
+                WHEN (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = l.queue_id) <> 'arrival'
+                    THEN l.low_id
+                ELSE greatest(l.low_id, back_lows[width_bucket(l.queue_id, back_lanes)]) END
+        WHERE l.queue_id = ANY (back_lanes);
         more := true;
     END IF;
 
@@ -1166,8 +1181,8 @@ BEGIN
     nonce := NULL; enqueued_at := NULL; attempts := NULL; last_error := NULL; is_alone := NULL; route := NULL;
     FOR receipt IN
         SELECT c.claim FROM sluice_state_rows AS s
-        JOIN sluice_claim_rows AS c ON c.action_id = s.action_id
-        WHERE s.is_cancelled AND c.worker IS NOT DISTINCT FROM me AND NOT c.is_settled
+        CROSS JOIN LATERAL (SELECT i.* FROM sluice_claim_rows AS i WHERE i.action_id = s.action_id OFFSET 0) AS c
+        WHERE s.is_cancelled AND c.worker = me AND NOT c.is_settled
     LOOP
         claim := receipt.claim;
         RETURN NEXT;
@@ -1323,5 +1338,162 @@ BEGIN
             HINT = 'Roll back: another attempt has run, or will.';
     END IF;
     PERFORM sluice_drop(ARRAY[action], true);
+END
+$$;
+
+-- MARK: Chores
+
+-- Gives due actions their places.
+CREATE FUNCTION sluice_place_due(now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    placed bigint[];
+BEGIN
+    WITH due AS (
+        UPDATE sluice_action_rows AS a SET not_before = NULL
+        WHERE a.id = ANY (ARRAY(
+            SELECT o.id FROM sluice_action_rows AS o WHERE o.not_before <= now_at
+            ORDER BY o.not_before LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))
+        RETURNING a.queue_id)
+    SELECT array_agg(d.queue_id) INTO placed FROM due AS d;
+    IF placed IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM sluice_arrive(placed, true);
+    RETURN cardinality(placed);
+END
+$$;
+
+-- Buries expired actions whose route skips them; others are ended when they are heads, and those that run or have parked
+-- their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait.
+CREATE FUNCTION sluice_expire(me bigint, now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    lanes bigint[];
+    expired bigint[];
+    cancelled bigint[];
+    scheduled bigint[];
+    queues bigint[];
+BEGIN
+    SELECT array_agg(DISTINCT e.queue_id) INTO queues
+    FROM (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.expires_at <= now_at
+          ORDER BY a.expires_at LIMIT 1000) AS e;
+    IF queues IS NULL THEN
+        RETURN 0;
+    END IF;
+    lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (queues)
+                   ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT array_agg(e.id) FILTER (WHERE e.policy = 'skip' AND NOT e.is_cancelled),
+           array_agg(e.id) FILTER (WHERE e.is_cancelled),
+           array_agg(e.id) FILTER (WHERE e.policy <> 'skip' AND NOT e.is_cancelled AND e.not_before IS NOT NULL)
+    INTO expired, cancelled, scheduled
+    FROM (SELECT a.id, a.not_before,
+                 coalesce((SELECT s.is_cancelled FROM sluice_state_rows AS s WHERE s.action_id = a.id), false)
+                 AS is_cancelled,
+                 coalesce((SELECT r.expired FROM sluice_route_rows AS r
+                           WHERE r.worker = me AND r.pool = l.pool AND coalesce(r.kind, '') = ANY (ARRAY[a.kind, ''])
+                           ORDER BY coalesce(r.kind, '') DESC LIMIT 1),
+                          -- Another worker may have a route with a policy of its own.
+                          CASE WHEN sluice_has_route(l.pool, a.kind, me) THEN 'other' ELSE 'skip' END) AS policy
+          FROM sluice_action_rows AS a
+          CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = a.queue_id OFFSET 0) AS l
+          WHERE a.expires_at <= now_at AND a.queue_id = ANY (lanes)
+            AND NOT (l.blocked_action_id IS NOT DISTINCT FROM a.id
+                     AND l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable'))
+            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id)
+          ORDER BY a.expires_at LIMIT 1000) AS e;
+    PERFORM sluice_bury(expired, 'expired', 'its time was over before it could start') WHERE expired IS NOT NULL;
+    PERFORM sluice_drop(cancelled, false) WHERE cancelled IS NOT NULL;
+    -- Their policy is applied when they are heads, so they need a place.
+    UPDATE sluice_action_rows AS a SET not_before = NULL WHERE a.id = ANY (scheduled);
+    PERFORM sluice_arrive(lanes, true) WHERE expired IS NOT NULL OR cancelled IS NOT NULL OR scheduled IS NOT NULL;
+    RETURN coalesce(cardinality(expired), 0) + coalesce(cardinality(cancelled), 0) + coalesce(cardinality(scheduled), 0);
+END
+$$;
+
+-- Shortens what waits longer than was asked, counted from now: the clock was set back (G8). Rare, so it reads all.
+CREATE FUNCTION sluice_shorten_waits(now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    lanes bigint[];
+    shortened integer;
+BEGIN
+    lanes := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.queue_id IN (SELECT a.queue_id FROM sluice_state_rows AS s
+                             JOIN sluice_action_rows AS a ON a.id = s.action_id
+                             WHERE s.next_attempt_at - s.retry_delay > now_at)
+           OR l.ready_at > now_at
+        ORDER BY l.queue_id FOR NO KEY UPDATE);
+    UPDATE sluice_state_rows AS s SET next_attempt_at = now_at + s.retry_delay
+    WHERE s.next_attempt_at - s.retry_delay > now_at;
+    GET DIAGNOSTICS shortened = ROW_COUNT;
+    UPDATE sluice_lane_rows AS l SET ready_at = now_at
+    WHERE l.queue_id = ANY (lanes) AND l.worker IS NULL AND l.ready_at > now_at;
+    UPDATE sluice_gate_rows AS g SET opens_at = now_at + g.closed_for WHERE g.opens_at - g.closed_for > now_at;
+    UPDATE sluice_hold_rows AS h SET since = now_at, until = now_at + (h.until - h.since)
+    WHERE h.until IS NOT NULL AND h.since > now_at;
+    UPDATE sluice_key_rows AS k SET until = now_at + k.keep WHERE k.until - k.keep > now_at;
+    RETURN shortened;
+END
+$$;
+
+-- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much was
+-- done. Call it about once a second, when sluice_step says that something is due, and again while it does something.
+CREATE FUNCTION sluice_chores(epoch bigint, lease interval) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := sluice_now();
+    me CONSTANT bigint := epoch;
+    since timestamptz;
+    gate record;
+    done integer := 0;
+    count integer;
+BEGIN
+    SELECT w.continuous_since INTO since FROM sluice_worker_rows AS w WHERE w.epoch = me FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
+            HINT = 'Register again: its lease was over, and others run its queues.';
+    END IF;
+    IF since > now_at THEN
+        done := done + sluice_shorten_waits(now_at);
+        UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
+    END IF;
+    done := done + sluice_take_off(me, lease);
+    done := done + sluice_place_due(now_at);
+    -- A closing that has ended; the starts are spread over a tenth of it, so that the first refusal stops the rest.
+    FOR gate IN
+        SELECT g.name, g.closed_for FROM sluice_gate_rows AS g WHERE g.opens_at <= now_at
+        ORDER BY g.opens_at LIMIT 100 FOR UPDATE SKIP LOCKED
+    LOOP
+        PERFORM sluice_open_gate(gate.name, greatest(interval '1 s', least(interval '60 s', gate.closed_for / 10)));
+        done := done + 1;
+    END LOOP;
+    done := done + sluice_expire(me, now_at);
+    -- The lanes wake by themselves at this time.
+    DELETE FROM sluice_hold_rows AS h
+    WHERE h.id IN (SELECT o.id FROM sluice_hold_rows AS o WHERE o.until <= now_at FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS count = ROW_COUNT;
+    done := done + count;
+    DELETE FROM sluice_key_rows AS k
+    WHERE k.ctid = ANY (ARRAY(SELECT o.ctid FROM sluice_key_rows AS o WHERE o.until <= now_at
+                              ORDER BY o.until LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS count = ROW_COUNT;
+    done := done + count;
+    DELETE FROM sluice_token_rows AS t
+    WHERE t.token = ANY (ARRAY(SELECT o.token FROM sluice_token_rows AS o WHERE o.at <= now_at - interval '1 hour'
+                               ORDER BY o.at LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS count = ROW_COUNT;
+    done := done + count;
+    -- No row says the same as one that has recovered.
+    DELETE FROM sluice_rate_rows AS r
+    WHERE r.name IN (SELECT o.name FROM sluice_rate_rows AS o WHERE o.next_at <= now_at - interval '1 minute'
+                     FOR UPDATE SKIP LOCKED);
+    RETURN done;
 END
 $$;
