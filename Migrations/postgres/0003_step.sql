@@ -181,11 +181,11 @@ $$;
 -- Settles an attempt that did not succeed; its claim is deleted, and its lane is locked. Returns whether the lane goes
 -- on, and whether the action was removed.
 CREATE FUNCTION sluice_settle(held sluice_claim_rows, outcome text, delay interval, gate text, closes boolean,
-                              error text, cause text, policy text, OUT goes_on boolean, OUT removed boolean)
+                              error text, cause text, policy text, ended timestamptz,
+                              OUT goes_on boolean, OUT removed boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
-    ended timestamptz := sluice_now();
     action bigint := held.action_id;
     state sluice_state_rows;
     gate_opening bigint;
@@ -434,7 +434,8 @@ $$;
 -- Arrivals whose lane is locked stay for a later step. Taking one in needs the lane's lock, and so does giving a lane
 -- back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block of the
 -- first arrival that it saw, NULL if there was none; and whether there may be more.
-CREATE FUNCTION sluice_take_arrivals(arrivals_from integer, now_at timestamptz, OUT first_block integer, OUT more boolean)
+CREATE FUNCTION sluice_take_arrivals(arrivals_from integer, now_at timestamptz,
+                                     OUT first_block integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
@@ -811,7 +812,7 @@ BEGIN
             FROM sluice_settle(held, outcomes[other_places[place_now]], delays[other_places[place_now]],
                                gates[other_places[place_now]], closes[other_places[place_now]],
                                errors[other_places[place_now]], causes[other_places[place_now]],
-                               policies[other_places[place_now]]) AS e;
+                               policies[other_places[place_now]], now_at) AS e;
             what := CASE WHEN end_of.removed THEN 'removed' ELSE 'settled' END;
             claim := held.claim;
             RETURN NEXT;
@@ -1365,8 +1366,8 @@ BEGIN
 END
 $$;
 
--- Buries expired actions whose route skips them; others are ended when they are heads, and those that run or have parked
--- their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait.
+-- Buries expired actions whose route skips them; others are ended when they are heads, and those that run or have
+-- parked their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait.
 CREATE FUNCTION sluice_expire(me bigint, now_at timestamptz) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_bitmapscan = off
@@ -1410,7 +1411,8 @@ BEGIN
     -- Their policy is applied when they are heads, so they need a place.
     UPDATE sluice_action_rows AS a SET not_before = NULL WHERE a.id = ANY (scheduled);
     PERFORM sluice_arrive(lanes, true) WHERE expired IS NOT NULL OR cancelled IS NOT NULL OR scheduled IS NOT NULL;
-    RETURN coalesce(cardinality(expired), 0) + coalesce(cardinality(cancelled), 0) + coalesce(cardinality(scheduled), 0);
+    RETURN coalesce(cardinality(expired), 0) + coalesce(cardinality(cancelled), 0)
+        + coalesce(cardinality(scheduled), 0);
 END
 $$;
 
@@ -1442,8 +1444,8 @@ BEGIN
 END
 $$;
 
--- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much was
--- done. Call it about once a second, when sluice_step says that something is due, and again while it does something.
+-- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much
+-- was done. Call it about once a second, when sluice_step says that something is due, and again while it does something.
 CREATE FUNCTION sluice_chores(epoch bigint, lease interval) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
