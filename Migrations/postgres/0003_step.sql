@@ -1346,21 +1346,32 @@ $$;
 
 -- Gives due actions their places.
 CREATE FUNCTION sluice_place_due(now_at timestamptz) RETURNS integer
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
+    due bigint[];
+    lanes bigint[];
     placed bigint[];
 BEGIN
-    WITH due AS (
+    SELECT array_agg(d.id), array_agg(DISTINCT d.queue_id) INTO due, lanes
+    FROM (SELECT a.id, a.queue_id FROM sluice_action_rows AS a WHERE a.not_before <= now_at
+          ORDER BY a.not_before LIMIT 1000) AS d;
+    IF due IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- Lanes before actions, as everywhere.
+    PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes) ORDER BY l.queue_id FOR NO KEY UPDATE;
+    WITH changed AS (
         UPDATE sluice_action_rows AS a SET not_before = NULL
-        WHERE a.id = ANY (ARRAY(
-            SELECT o.id FROM sluice_action_rows AS o WHERE o.not_before <= now_at
-            ORDER BY o.not_before LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))
+        WHERE a.id = ANY (ARRAY(SELECT o.id FROM sluice_action_rows AS o
+                                WHERE o.id = ANY (due) AND o.not_before <= now_at FOR NO KEY UPDATE SKIP LOCKED))
         RETURNING a.queue_id)
-    SELECT array_agg(d.queue_id) INTO placed FROM due AS d;
+    SELECT array_agg(c.queue_id) INTO placed FROM changed AS c;
     IF placed IS NULL THEN
         RETURN 0;
     END IF;
+    -- At once, so that no newer action is claimed before the arrival is taken in.
+    UPDATE sluice_lane_rows AS l SET rewind = true WHERE l.queue_id = ANY (placed) AND NOT l.rewind;
     PERFORM sluice_arrive(placed, true);
     RETURN cardinality(placed);
 END
