@@ -425,6 +425,19 @@ BEGIN
 END
 $$;
 
+-- Raises SL003 if a value is not as an enqueue would take it.
+CREATE FUNCTION sluice_check_edit(kind text, payload text, version integer, not_before timestamptz DEFAULT NULL,
+                                  expires_at timestamptz DEFAULT NULL, tag text DEFAULT NULL, gate text DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM sluice_check_actions(
+        kinds => ARRAY[kind], versions => ARRAY[version], payloads => ARRAY[coalesce(payload, '')], sort_types => NULL,
+        sort_keys => NULL, not_before => ARRAY[not_before], expires_at => ARRAY[expires_at], tags => ARRAY[tag],
+        gates => ARRAY[gate], keys => NULL, key_policies => NULL, key_keep => NULL, depths => NULL);
+END
+$$;
+
 -- Replaces the payload of an action, and its kind and version if they are given; queue, place and attempts stay. If it
 -- was parked because its payload did not decode or its kind was unknown, it is tried again. 'done'. 'deferred': it
 -- runs, and the edit is for its next attempt. 'running': it runs, and if_running is 'refuse'. 'missing'.
@@ -439,8 +452,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
             MESSAGE = format('if_running is %L', if_running), HINT = 'Give next or refuse.';
     END IF;
-    PERFORM sluice_check_actions(ARRAY[coalesce(kind, '-')], ARRAY[version], ARRAY[coalesce(payload, '')], NULL, NULL,
-                                 NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    PERFORM sluice_check_edit(coalesce(kind, '-'), payload, version);
     locked := sluice_lock_action(action);
     IF locked IS NULL THEN RETURN 'missing'; END IF;
     SELECT c.claim INTO claimed FROM sluice_claim_rows AS c WHERE c.action_id = action;

@@ -80,8 +80,7 @@ BEGIN
                       'be given', HINT = 'Leave them out.';
     END IF;
     -- A text that is no JSON must not be cast: the error would repeat it.
-    PERFORM sluice_check_actions(ARRAY[NEW.kind], ARRAY[NEW.version], ARRAY[coalesce(NEW.payload, '')], NULL, NULL,
-                                 NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    PERFORM sluice_check_edit(NEW.kind, NEW.payload, NEW.version);
     key_type := CASE WHEN NEW.sort_key IS NULL THEN 'arrival' ELSE sluice_type_of_key(NEW.queue, NEW.sort_key) END;
     NEW.id := sluice_enqueue(NEW.queue, NEW.kind, NEW.payload::json, sort_key => NEW.sort_key, sort_type => key_type,
                              not_before => NEW.not_before, expires_at => NEW.expires_at, tag => NEW.tag,
@@ -138,9 +137,7 @@ BEGIN
             MESSAGE = 'sluice_actions: id, attempts, enqueued_at, running_since and last_error cannot be set',
             HINT = 'Set other columns.';
     END IF;
-    PERFORM sluice_check_actions(ARRAY[NEW.kind], ARRAY[NEW.version], ARRAY[coalesce(NEW.payload, '')], NULL, NULL,
-                                 ARRAY[NEW.not_before], ARRAY[NEW.expires_at], ARRAY[NEW.tag], ARRAY[NEW.gate], NULL,
-                                 NULL, NULL);
+    PERFORM sluice_check_edit(NEW.kind, NEW.payload, NEW.version, NEW.not_before, NEW.expires_at, NEW.tag, NEW.gate);
     -- The queue's row before the lanes, as in an enqueue.
     IF is_keyed THEN
         SELECT f.queue_id, f.sort_type INTO target
