@@ -147,7 +147,7 @@ DECLARE
     bits bigint;
 BEGIN
     IF sort_type = 'arrival' AND key IS NULL THEN
-        RETURN '';
+        RETURN '\x80';
     ELSIF sort_type = 'arrival' OR key IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
             MESSAGE = CASE WHEN key IS NULL THEN format('a sort key of the type %s is missing', sort_type)
@@ -489,7 +489,7 @@ BEGIN
                CASE WHEN new_type IN ('integer', 'date') THEN '\x0000000000000000'
                     WHEN new_type = 'real' THEN '\x000fffffffffffff' ELSE '' END::bytea AS smallest,
                CASE new_type
-                   WHEN 'arrival' THEN ''::bytea
+                   WHEN 'arrival' THEN '\x80'::bytea
                    WHEN 'integer' THEN CASE old_type WHEN 'date' THEN a.sort_key END
                    WHEN 'real' THEN CASE old_type WHEN 'integer'
                                     THEN sluice_sort_bytes('real', sluice_sort_text('integer', a.sort_key)) END
@@ -566,7 +566,7 @@ BEGIN
                     OR i.depth < 0 OR NOT isfinite(i.not_before) OR NOT isfinite(i.expires_at) THEN 'invalidOptions'
                 WHEN i.gate IS NOT NULL AND octet_length(i.gate) NOT BETWEEN 1 AND 255 THEN 'invalidGate'
                 WHEN i.sort_type IS NULL OR i.sort_type = 'arrival' THEN
-                    CASE WHEN i.sort_key <> '' THEN 'invalidOptions' END
+                    CASE WHEN i.sort_key <> '\x80' THEN 'invalidOptions' END
                 WHEN i.sort_type IN ('integer', 'date', 'real') THEN
                     CASE WHEN octet_length(i.sort_key) IS DISTINCT FROM 8 THEN 'invalidOptions'
                          -- From minus to plus infinity.
@@ -693,7 +693,7 @@ BEGIN
         WITH stored AS (
             INSERT INTO sluice_action_rows AS a (queue_id, sort_key, not_before, expires_at, enqueued_at, nonce, kind,
                                                  version, payload, tag, gate, trace)
-            SELECT i.queue_id, coalesce(i.sort_key, ''), CASE WHEN i.not_before > now_ THEN i.not_before END,
+            SELECT i.queue_id, coalesce(i.sort_key, '\x80'), CASE WHEN i.not_before > now_ THEN i.not_before END,
                    i.expires_at, now_, sluice_enqueue_many.nonce, i.kind, coalesce(i.version, 1), i.payload, i.tag,
                    i.gate, i.trace
             FROM unnest(queue_ids, sort_keys, not_before, expires_at, kinds, versions, payloads, tags, gates, traces)
@@ -915,8 +915,8 @@ BEGIN
     END IF;
     INSERT INTO sluice_action_rows AS a (queue_id, sort_key, not_before, expires_at, enqueued_at, nonce, kind, version,
                                          payload, tag, gate, trace)
-    VALUES (queue, coalesce(sort_key, ''), CASE WHEN not_before > at THEN not_before END, expires_at, at, nonce, kind,
-            coalesce(version, 1), payload, tag, gate, trace)
+    VALUES (queue, coalesce(sort_key, '\x80'), CASE WHEN not_before > at THEN not_before END, expires_at, at, nonce,
+            kind, coalesce(version, 1), payload, tag, gate, trace)
     RETURNING a.id INTO id;
     is_new := true;
     IF key IS NOT NULL THEN
