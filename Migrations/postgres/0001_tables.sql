@@ -21,8 +21,9 @@ CREATE TABLE sluice_queue_rows (
     queue_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name      text COLLATE "C" NOT NULL UNIQUE CHECK (octet_length(name) BETWEEN 1 AND 512 AND strpos(name, '*') = 0),
     -- The type of all sort keys in the queue, as in the file. Set by the first action of an empty queue.
-    sort_type text NOT NULL CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')
-                                   OR sort_type ~ '^composite:[idrt](,[idrt]){1,3}$'),
+    sort_type text NOT NULL
+              CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')
+                     OR sort_type ~ '^composite:(integer|date|real|text)(,(integer|date|real|text)){1,3}$'),
     -- The most specific pattern that matches; 0: none does.
     pool      integer NOT NULL
 );
@@ -34,8 +35,9 @@ CREATE TABLE sluice_action_rows (
     -- Taken while the queue's row is locked, so the ids of a queue rise in the order of the commits.
     id          bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
     queue_id    bigint NOT NULL,
-    -- Bytes in the keys' order. Empty: arrival. 8 bytes: integer, date (microseconds since 1970) and real. Else UTF-8.
-    sort_key    bytea NOT NULL DEFAULT '',
+    -- Bytes in the keys' order. One byte: arrival. 8 bytes: integer, date (microseconds since 1970) and real, and an
+    -- action that an operator has moved to the front of a queue in the order of arrival. Else UTF-8.
+    sort_key    bytea NOT NULL DEFAULT '\x80',
     -- When the action gets its place in the order. Cleared when it is due.
     not_before  timestamptz,
     expires_at  timestamptz,
@@ -80,10 +82,16 @@ CREATE TABLE sluice_state_rows (
     -- The queue to which the action moves when the running attempt ends.
     moves_to         bigint,
     -- The claim that ran when the payload was edited: its attempt has not seen the edit.
-    edited_claim     bigint
+    edited_claim     bigint,
+    -- The fail_through_id of the failing queue that the action was moved or requeued into: that failing spares it.
+    spared_through   bigint
 );
 
 CREATE INDEX sluice_state_suspect ON sluice_state_rows (action_id) WHERE is_suspect;
+-- Each step reads it: which of the worker's claims an operator has cancelled.
+CREATE INDEX sluice_state_cancelled ON sluice_state_rows (action_id) WHERE is_cancelled;
+-- Finds the queues to which an action moves.
+CREATE INDEX sluice_state_move ON sluice_state_rows (moves_to) WHERE moves_to IS NOT NULL;
 
 -- Who runs a queue, and when to look at its head. Written when a queue changes hands or is put to sleep, not for each
 -- action.
@@ -100,15 +108,22 @@ CREATE TABLE sluice_lane_rows (
     rewind            boolean NOT NULL DEFAULT false,
     -- The head is a suspect.
     is_suspect        boolean NOT NULL DEFAULT false,
-    -- Why the queue is blocked, as in the file; 'hold' too: the hold's number is in blocked_error.
+    -- Why the queue is blocked, as in the file, and:
+    --   hold: the hold's number is in blocked_error.
+    --   permit: the head's route has no free handler; blocked_error has the route's pool and kind. Any worker with a
+    --       free handler for them takes the queue that has waited longest. A time in ready_at instead would let
+    --       thousands of such queues be looked at again and again before others.
+    --   rate: the same for the rate limit in blocked_error.
     blocked_by        text CHECK (blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing', 'undecodable',
-                                                 'unknown kind', 'no route', 'gate', 'hold')),
+                                                 'unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate')),
     blocked_action_id bigint,
     blocked_at        timestamptz,
     -- The error that parked the queue; for 'gate' the gate's name.
     blocked_error     text,
     -- All actions up to this id become dead letters, in batches.
-    fail_through_id   bigint
+    fail_through_id   bigint,
+    -- The sort key of the failed action: only actions that sort after it become dead letters.
+    fail_key          bytea
 ) WITH (fillfactor = 70);
 
 CREATE INDEX sluice_lane_ready ON sluice_lane_rows (pool, ready_at)
@@ -116,7 +131,10 @@ CREATE INDEX sluice_lane_ready ON sluice_lane_rows (pool, ready_at)
 CREATE INDEX sluice_lane_suspect ON sluice_lane_rows (ready_at)
     WHERE worker IS NULL AND ready_at IS NOT NULL AND is_suspect;
 CREATE INDEX sluice_lane_worker ON sluice_lane_rows (worker) WHERE worker IS NOT NULL;
-CREATE INDEX sluice_lane_blocked ON sluice_lane_rows (blocked_by, blocked_error) WHERE blocked_by IS NOT NULL;
+CREATE INDEX sluice_lane_blocked ON sluice_lane_rows (blocked_by, blocked_error, blocked_at)
+    WHERE blocked_by IS NOT NULL;
+-- At most one suspect of the fleet is on trial: its lane belongs to the worker that drains for it or runs it.
+CREATE UNIQUE INDEX sluice_lane_trial ON sluice_lane_rows (is_suspect) WHERE is_suspect AND worker IS NOT NULL;
 
 -- Inserted by a claim, deleted by its settling. No claim is ever given twice.
 CREATE TABLE sluice_claim_rows (
@@ -127,8 +145,10 @@ CREATE TABLE sluice_claim_rows (
     worker     bigint NOT NULL,
     term       bigint NOT NULL,
     started_at timestamptz NOT NULL,
-    -- The sequence sluice_opening at the claim: a gate with a higher number was opened during the attempt.
+    -- The highest opening of a gate at the claim: a gate with a higher one was opened during the attempt.
     opening    bigint NOT NULL,
+    -- How much of the queue's turn was used before: actions, or their time in sixteenths of 50 ms. Ends at 16.
+    turn       integer NOT NULL DEFAULT 0,
     -- The action runs alone: it is a suspect.
     is_alone   boolean NOT NULL DEFAULT false,
     -- The application has settled it with success in a transaction of its own.
@@ -260,6 +280,7 @@ CREATE TABLE sluice_gate_rows (
     closed_for interval
 );
 
+CREATE INDEX sluice_gate_opening ON sluice_gate_rows (opening);
 CREATE INDEX sluice_gate_end ON sluice_gate_rows (opens_at) WHERE opens_at IS NOT NULL;
 
 -- Holds: pauses of one queue, of all queues with a prefix, or of all queues. Several can apply at once.

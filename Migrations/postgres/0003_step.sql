@@ -1,0 +1,1514 @@
+-- What workers call: register, step, take off, chores. A worker is a process that runs queues; a lane says which worker
+-- has a queue. The broker calls sluice_step again and again: it settles attempts, takes in arrivals and claims heads.
+--
+-- Differences from the first draft of the signatures, all compatible with calls that follow it:
+--   sluice_step has a last parameter, arrivals_from, with a default: the block of sluice_arrival_rows to start from. The
+--       row 'next' returns the value for the following call in its column version. Pass 0 once a second, so that
+--       arrivals in blocks that were free are found.
+--   The row 'next' always comes, and comes last. due_at NULL: nothing is known to become due.
+--   A success whose attempt has not seen an edit has a row 'editLost' after its row 'settled'.
+--   A head whose route or rate limit is used up waits in a line for it (lane blocked_by 'permit' or 'rate').
+SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
+
+-- Puts a lane to sleep: nobody runs it, and its head is looked at when it is due (NULL: not before something wakes it).
+-- low: in the order of arrival, nothing waits up to this id; NULL: unknown. Whoever calls it has the lane's lock, and
+-- has looked for the head with a snapshot taken after locking (G11).
+CREATE FUNCTION sluice_sleep(queue bigint, due timestamptz, low bigint, cause text DEFAULT NULL,
+                             action bigint DEFAULT NULL, error text DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path FROM CURRENT
+AS $$
+    UPDATE sluice_lane_rows AS l
+    SET worker = NULL, ready_at = due, low_id = coalesce(low, l.low_id), rewind = l.rewind AND low IS NULL,
+        blocked_by = cause, blocked_action_id = action, blocked_error = sluice_bounded(error),
+        -- Of a queue that waits for the same again, the time stays: its place in a line.
+        blocked_at = CASE WHEN cause IS NULL THEN NULL
+                          WHEN l.blocked_by = cause AND l.blocked_action_id = action THEN l.blocked_at
+                          ELSE sluice_now() END,
+        fail_through_id = NULL, fail_key = NULL
+    WHERE l.queue_id = queue
+$$;
+
+-- Puts a lane to sleep until a gate opens. Opening locks the gate's row, then wakes the lanes in a later statement. The
+-- lock taken here makes one of the two see the other. It never waits: who opens the gate waits for lanes.
+CREATE FUNCTION sluice_sleep_for_gate(queue bigint, low bigint, action bigint, gate text) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    open boolean;
+BEGIN
+    SELECT g.is_open INTO open FROM sluice_gate_rows AS g WHERE g.name = gate FOR KEY SHARE SKIP LOCKED;
+    IF NOT FOUND THEN
+        INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
+        -- A row that is locked changes now: look again soon.
+        open := NOT FOUND;
+    END IF;
+    IF open THEN
+        PERFORM sluice_sleep(queue, sluice_now() + interval '20 ms', low);
+    ELSE
+        PERFORM sluice_sleep(queue, NULL, low, 'gate', action, gate);
+    END IF;
+    RETURN open;
+END
+$$;
+
+-- Closes a gate that somebody has opened or closed before for a time; of two ends the later one counts. Never waits: if
+-- the row is locked, another worker closes the gate, or it is opened.
+CREATE FUNCTION sluice_close_for(gate text, length interval) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    begin_at timestamptz := sluice_now();
+    changed timestamptz;
+BEGIN
+    SELECT g.changed_at INTO changed FROM sluice_gate_rows AS g
+    WHERE g.name = gate FOR NO KEY UPDATE SKIP LOCKED;
+    IF FOUND AND changed IS NOT NULL THEN
+        UPDATE sluice_gate_rows AS g
+        SET changed_at = CASE WHEN g.is_open THEN begin_at ELSE g.changed_at END, is_open = false,
+            opens_at = begin_at + length, closed_for = length
+        WHERE g.name = gate AND (g.is_open OR g.opens_at < begin_at + length);
+    END IF;
+    RETURN EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = gate AND g.changed_at IS NOT NULL);
+END
+$$;
+
+-- Buries the next actions of a failing queue; returns whether there may be more. Those that sort before the failed
+-- action are exempt, and those that were moved or requeued into the queue since.
+CREATE FUNCTION sluice_fail_batch(queue bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    lane sluice_lane_rows;
+    batch bigint[];
+BEGIN
+    SELECT l.* INTO lane FROM sluice_lane_rows AS l WHERE l.queue_id = queue AND l.blocked_by = 'failing';
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    batch := ARRAY(
+        SELECT a.id FROM sluice_action_rows AS a
+        WHERE a.queue_id = queue AND a.not_before IS NULL
+          AND (a.sort_key, a.id) > (lane.fail_key, lane.blocked_action_id) AND a.id <= lane.fail_through_id
+          AND NOT EXISTS (SELECT FROM sluice_state_rows AS s
+                          WHERE s.action_id = a.id AND s.spared_through >= lane.fail_through_id)
+        ORDER BY a.sort_key, a.id LIMIT 1000);
+    IF cardinality(batch) < 1000 THEN
+        batch := batch || ARRAY(
+            SELECT a.id FROM sluice_action_rows AS a
+            WHERE a.queue_id = queue AND a.not_before IS NOT NULL
+              AND (a.sort_key, a.id) > (lane.fail_key, lane.blocked_action_id) AND a.id <= lane.fail_through_id
+              AND NOT EXISTS (SELECT FROM sluice_state_rows AS s
+                              WHERE s.action_id = a.id AND s.spared_through >= lane.fail_through_id)
+            LIMIT 1000 - cardinality(batch));
+    END IF;
+    PERFORM sluice_bury(batch, 'behind', lane.blocked_error);
+    IF cardinality(batch) = 1000 THEN
+        RETURN true;
+    END IF;
+    UPDATE sluice_lane_rows AS l
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, fail_through_id = NULL,
+        fail_key = NULL
+    WHERE l.queue_id = queue;
+    RETURN false;
+END
+$$;
+
+-- Applies a failure policy to an action whose attempt has ended, or which may not start. Returns whether the queue goes
+-- on; otherwise its lane is parked, or due for the next batch of a failing queue.
+CREATE FUNCTION sluice_fail(queue bigint, action bigint, cause text, policy text, error text) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    IF policy = 'failQueue' THEN
+        UPDATE sluice_lane_rows AS l
+        SET blocked_by = 'failing', blocked_action_id = action, blocked_at = sluice_now(),
+            blocked_error = sluice_bounded(error),
+            fail_through_id = (SELECT i.last_value FROM sluice_action_rows_id_seq AS i),
+            fail_key = (SELECT a.sort_key FROM sluice_action_rows AS a WHERE a.id = action)
+        WHERE l.queue_id = queue;
+    END IF;
+    IF policy IN ('skip', 'failQueue') THEN
+        PERFORM sluice_bury(ARRAY[action], cause, error);
+        IF policy = 'failQueue' AND sluice_fail_batch(queue) THEN
+            UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now() WHERE l.queue_id = queue;
+            RETURN false;
+        END IF;
+        RETURN true;
+    END IF;
+    PERFORM sluice_sleep(queue, NULL, NULL, cause, action, error);
+    RETURN false;
+END
+$$;
+
+-- Moves an action whose attempt has ended to another queue.
+CREATE FUNCTION sluice_carry_out_move(action bigint, source bigint, target bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    UPDATE sluice_state_rows AS s
+    SET moves_to = NULL,
+        spared_through = (SELECT l.fail_through_id FROM sluice_lane_rows AS l WHERE l.queue_id = target)
+    WHERE s.action_id = action;
+    DELETE FROM sluice_key_rows AS k
+    USING sluice_key_rows AS own
+    WHERE own.action_id = action AND own.until IS NULL AND k.queue_id = target AND k.key = own.key
+      AND k.action_id <> action;
+    UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;
+    PERFORM sluice_arrive(ARRAY[target], true);
+END
+$$;
+
+-- Records an attempt that did not succeed; the newest 50 of an action are kept.
+CREATE FUNCTION sluice_record(action bigint, claim bigint, number integer, outcome text, error text,
+                              began timestamptz) RETURNS void
+LANGUAGE sql SET search_path FROM CURRENT
+AS $$
+    INSERT INTO sluice_attempt_rows (action_id, claim, number, outcome, error, started_at, ended_at)
+    VALUES (action, sluice_record.claim, sluice_record.number, sluice_record.outcome,
+            sluice_bounded(coalesce(sluice_record.error, '')), began, sluice_now())
+    ON CONFLICT DO NOTHING;
+    DELETE FROM sluice_attempt_rows AS t
+    WHERE t.action_id = action
+      AND t.claim <= (SELECT o.claim FROM sluice_attempt_rows AS o WHERE o.action_id = action
+                      ORDER BY o.claim DESC LIMIT 1 OFFSET 50);
+$$;
+
+-- Settles an attempt that did not succeed; its claim is deleted, and its lane is locked. Returns whether the lane goes
+-- on, and whether the action was removed.
+CREATE FUNCTION sluice_settle(held sluice_claim_rows, outcome text, delay interval, gate text, closes boolean,
+                              error text, cause text, policy text, ended timestamptz,
+                              OUT goes_on boolean, OUT removed boolean)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    action bigint := held.action_id;
+    state sluice_state_rows;
+    gate_opening bigint;
+    gate_open boolean := true;
+    waits interval := greatest(delay, interval '0');
+BEGIN
+    goes_on := true;
+    removed := false;
+    PERFORM FROM sluice_action_rows AS a WHERE a.id = action;
+    removed := NOT FOUND;
+    SELECT s.* INTO state FROM sluice_state_rows AS s WHERE s.action_id = action;
+    IF removed OR state.is_cancelled THEN
+        removed := true;
+        -- The server is busy, whatever becomes of the action.
+        IF closes AND gate IS NOT NULL THEN
+            PERFORM sluice_close_for(gate, waits);
+        END IF;
+        PERFORM sluice_drop(ARRAY[action], false);
+        RETURN;
+    END IF;
+    state.attempts := coalesce(state.attempts, 0);
+    CASE
+    WHEN outcome IN ('retry', 'release') THEN
+        IF outcome = 'retry' THEN
+            PERFORM sluice_record(action, held.claim, state.attempts + 1, 'retry', error, held.started_at);
+            state.attempts := state.attempts + 1;
+        END IF;
+        IF gate IS NOT NULL AND closes THEN
+            -- A gate that nobody has set is closed already, and nothing opens it: the action waits for the delay.
+            IF NOT sluice_close_for(gate, waits) THEN
+                gate := NULL;
+            END IF;
+        ELSIF gate IS NOT NULL THEN
+            SELECT g.is_open, g.opening INTO gate_open, gate_opening FROM sluice_gate_rows AS g WHERE g.name = gate;
+            waits := CASE WHEN gate_open IS NOT TRUE THEN NULL
+                          -- It has opened during the attempt.
+                          WHEN gate_opening > held.opening THEN interval '0'
+                          ELSE waits END;
+        END IF;
+        INSERT INTO sluice_state_rows AS s (action_id, attempts, next_attempt_at, retry_delay, is_released, last_error,
+                                            waits_for_gate)
+        VALUES (action, state.attempts, ended + waits, waits, outcome = 'release',
+                coalesce(sluice_bounded(error), state.last_error), gate)
+        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
+            attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
+            retry_delay = excluded.retry_delay, is_released = excluded.is_released, last_error = excluded.last_error,
+            waits_for_gate = excluded.waits_for_gate, is_suspect = false, crashes = 0;
+    WHEN outcome = 'stop' THEN
+        UPDATE sluice_state_rows AS s SET is_suspect = false, crashes = 0
+        WHERE s.action_id = action AND (s.is_suspect OR s.crashes > 0);
+    WHEN outcome = 'fail' THEN
+        PERFORM sluice_record(action, held.claim, state.attempts + 1, cause, error, held.started_at);
+        INSERT INTO sluice_state_rows AS s (action_id, attempts, last_error)
+        VALUES (action, CASE WHEN cause = 'undecodable' THEN 0 ELSE 1 END, sluice_bounded(error))
+        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
+            attempts = s.attempts + excluded.attempts, last_error = excluded.last_error, is_suspect = false,
+            crashes = 0;
+        -- An edit during the attempt has replaced what could not be read.
+        IF NOT (cause = 'undecodable' AND state.edited_claim IS NOT DISTINCT FROM held.claim)
+            AND NOT (policy = 'block' AND state.moves_to IS NOT NULL) THEN
+            goes_on := sluice_fail(held.queue_id, action, cause, policy, error);
+        END IF;
+    ELSE
+        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOutcome',
+            MESSAGE = format('%s is not an outcome', outcome),
+            HINT = 'Outcomes are success, retry, fail, release and stop.';
+    END CASE;
+    IF state.moves_to IS NOT NULL THEN
+        PERFORM sluice_carry_out_move(action, held.queue_id, state.moves_to);
+    END IF;
+END
+$$;
+
+-- MARK: Workers and routes
+
+-- Whether a worker that lives, other than this one, has a route for a kind in a pool.
+CREATE FUNCTION sluice_has_route(pool integer, kind text, besides bigint) RETURNS boolean
+LANGUAGE sql STABLE SET search_path FROM CURRENT
+AS $$
+    SELECT EXISTS (
+        SELECT FROM sluice_worker_rows AS w
+        JOIN sluice_route_rows AS r ON r.worker = w.epoch
+        WHERE w.lease_until > sluice_now() AND w.epoch IS DISTINCT FROM besides AND r.pool = sluice_has_route.pool
+          AND coalesce(r.kind, '') IN (sluice_has_route.kind, ''))
+$$;
+
+-- Puts a lane to sleep whose head has no route here. A worker that gets a route locks the pool's row, so that one of
+-- the two sees the other; here nothing waits for it.
+CREATE FUNCTION sluice_sleep_for_route(queue bigint, low bigint, action bigint, pool integer, kind text,
+                                       me bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    PERFORM FROM sluice_pool_rows AS p WHERE p.pool = sluice_sleep_for_route.pool FOR KEY SHARE SKIP LOCKED;
+    IF NOT FOUND OR sluice_has_route(pool, kind, me) THEN
+        PERFORM sluice_sleep(queue, sluice_now() + interval '1 s', low);
+    ELSE
+        PERFORM sluice_sleep(queue, NULL, low, 'unknown kind', action);
+    END IF;
+END
+$$;
+
+-- Makes the pool of a pattern if there is none: queues that it matches move to it from less specific ones, and so do
+-- the routes that workers have for those. Whoever calls it has locked sluice_pool_rows.
+CREATE FUNCTION sluice_make_pool(pattern text) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    made integer;
+    -- The pools from which queues move, the most specific first.
+    wider integer[] := ARRAY(
+        SELECT p.pool FROM sluice_pool_rows AS p
+        WHERE p.pattern <> sluice_make_pool.pattern AND sluice_matches(p.pattern, sluice_make_pool.pattern)
+        ORDER BY octet_length(p.pattern) DESC);
+    is_prefix boolean := right(pattern, 1) = '*';
+    low text COLLATE "C" := CASE WHEN is_prefix THEN left(pattern, -1) ELSE pattern END;
+    high text COLLATE "C" := CASE WHEN pattern = '*' THEN NULL WHEN is_prefix THEN left(pattern, -2) || '0' END;
+BEGIN
+    INSERT INTO sluice_pool_rows (pattern) VALUES (sluice_make_pool.pattern) ON CONFLICT DO NOTHING
+    RETURNING pool INTO made;
+    IF made IS NULL THEN
+        RETURN;
+    END IF;
+    INSERT INTO sluice_route_rows (worker, route, pool, kind, gates, crash_limit, expired, crashed, rate,
+                                   rate_interval, rate_tolerance)
+    SELECT r.worker, r.route, made, r.kind, r.gates, r.crash_limit, r.expired, r.crashed, r.rate, r.rate_interval,
+           r.rate_tolerance
+    FROM sluice_route_rows AS r WHERE r.pool = wider[1];
+    wider := wider || 0;
+    PERFORM FROM sluice_lane_rows AS l
+    JOIN sluice_queue_rows AS q ON q.queue_id = l.queue_id
+    WHERE l.pool = ANY (wider) AND (q.name = low OR (is_prefix AND q.name > low AND (high IS NULL OR q.name < high)))
+    ORDER BY l.queue_id FOR NO KEY UPDATE OF l;
+    UPDATE sluice_lane_rows AS l SET pool = made
+    FROM sluice_queue_rows AS q
+    WHERE q.queue_id = l.queue_id AND l.pool = ANY (wider)
+      AND (q.name = low OR (is_prefix AND q.name > low AND (high IS NULL OR q.name < high)));
+    -- A row that an enqueue has locked stays: the lane's pool counts, and the next one is computed again.
+    UPDATE sluice_queue_rows AS q SET pool = made
+    WHERE q.queue_id IN (
+        SELECT o.queue_id FROM sluice_queue_rows AS o
+        WHERE o.pool = ANY (wider)
+          AND (o.name = low OR (is_prefix AND o.name > low AND (high IS NULL OR o.name < high)))
+        FOR NO KEY UPDATE SKIP LOCKED);
+END
+$$;
+
+-- Replaces the routes of a worker, and wakes the lanes that may have waited for one. As in the library, a queue has the
+-- routes of the most specific pattern, then those of less specific ones for other kinds; a route for any kind hides
+-- all that are less specific.
+CREATE FUNCTION sluice_set_routes(epoch bigint, routes jsonb) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    pools integer[];
+    pattern text;
+    woken bigint[];
+BEGIN
+    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_set_routes.epoch FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
+            HINT = 'Register again: its lease was over, and others run its queues.';
+    END IF;
+    IF EXISTS (SELECT FROM jsonb_array_elements(routes) AS r (said)
+               WHERE NOT EXISTS (SELECT FROM sluice_pool_rows AS p WHERE p.pattern = r.said ->> 'pattern')) THEN
+        -- Before the lanes: a step that makes a lane has a lock against this, and computes the pool after it.
+        LOCK TABLE sluice_pool_rows IN EXCLUSIVE MODE;
+        FOR pattern IN SELECT DISTINCT r.said ->> 'pattern' FROM jsonb_array_elements(routes) AS r (said) LOOP
+            PERFORM sluice_make_pool(pattern);
+        END LOOP;
+    END IF;
+    DELETE FROM sluice_route_rows AS r WHERE r.worker = sluice_set_routes.epoch;
+    WITH said AS MATERIALIZED (
+        SELECT (r.said ->> 'route')::integer AS route, r.said ->> 'pattern' AS pattern, r.said ->> 'kind' AS kind,
+               ARRAY(SELECT jsonb_array_elements_text(coalesce(r.said -> 'gates', '[]'))) AS gates,
+               (r.said ->> 'crashLimit')::integer AS crash_limit,
+               coalesce(r.said ->> 'expired', 'skip') AS expired, coalesce(r.said ->> 'crashed', 'block') AS crashed,
+               r.said ->> 'rate' AS rate, (r.said ->> 'rateInterval')::interval AS rate_interval,
+               (r.said ->> 'rateTolerance')::interval AS rate_tolerance,
+               -- Of two patterns that match one name, the greater is more specific.
+               CASE WHEN right(r.said ->> 'pattern', 1) = '*' THEN octet_length(r.said ->> 'pattern')
+                    ELSE 100000 END AS rank
+        FROM jsonb_array_elements(routes) AS r (said)
+    )
+    INSERT INTO sluice_route_rows (worker, route, pool, kind, gates, crash_limit, expired, crashed, rate,
+                                   rate_interval, rate_tolerance)
+    SELECT DISTINCT ON (p.pool, r.kind)
+           sluice_set_routes.epoch, r.route, p.pool, r.kind, r.gates, r.crash_limit, r.expired, r.crashed, r.rate,
+           r.rate_interval, r.rate_tolerance
+    FROM sluice_pool_rows AS p
+    JOIN said AS r ON sluice_matches(r.pattern, p.pattern)
+    WHERE NOT EXISTS (SELECT FROM said AS o
+                      WHERE o.kind IS NULL AND o.rank > r.rank AND sluice_matches(o.pattern, p.pattern))
+    ORDER BY p.pool, r.kind, r.rank DESC;
+    pools := ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = sluice_set_routes.epoch);
+    -- A step that finds no route for a head has this lock while it puts the lane to sleep.
+    PERFORM FROM sluice_pool_rows AS p WHERE p.pool = ANY (pools) ORDER BY p.pool FOR UPDATE;
+    woken := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.blocked_by IN ('unknown kind', 'no route', 'undecodable', 'permit', 'rate') AND l.pool = ANY (pools)
+        ORDER BY l.queue_id FOR NO KEY UPDATE);
+    UPDATE sluice_lane_rows AS l
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, ready_at = sluice_now()
+    WHERE l.queue_id = ANY (woken);
+END
+$$;
+
+-- Adds a worker; returns its epoch, which no other ever has.
+CREATE FUNCTION sluice_register(name text, nonce bigint, lease interval, routes jsonb) RETURNS bigint
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    now_at timestamptz := sluice_now();
+    me bigint;
+    released bigint[];
+    lanes bigint[];
+BEGIN
+    INSERT INTO sluice_worker_rows (name, nonce, lease_until, continuous_since)
+    VALUES (sluice_register.name, sluice_register.nonce, now_at + lease, now_at)
+    RETURNING epoch INTO me;
+    PERFORM sluice_set_routes(me, routes);
+    -- A start ends the waits of released heads, as in the file.
+    lanes := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.worker IS NULL
+          AND l.pool IN (SELECT r.pool FROM sluice_route_rows AS r WHERE r.worker = me)
+          AND l.queue_id IN (SELECT a.queue_id FROM sluice_state_rows AS s
+                             JOIN sluice_action_rows AS a ON a.id = s.action_id WHERE s.is_released)
+        ORDER BY l.queue_id FOR NO KEY UPDATE);
+    IF cardinality(lanes) > 0 THEN
+        UPDATE sluice_state_rows AS s
+        SET next_attempt_at = NULL, retry_delay = NULL, waits_for_gate = NULL, is_released = false
+        FROM sluice_action_rows AS a
+        WHERE s.is_released AND a.id = s.action_id AND a.queue_id = ANY (lanes);
+        UPDATE sluice_lane_rows AS l SET ready_at = now_at
+        WHERE l.queue_id = ANY (lanes) AND l.worker IS NULL
+          AND (l.blocked_by IS NULL OR l.blocked_by IN ('gate', 'hold'));
+    END IF;
+    RETURN me;
+END
+$$;
+
+-- MARK: The step
+
+-- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
+-- Arrivals whose lane is locked stay for a later step. Taking one in needs the lane's lock, and so does giving a lane
+-- back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block of the
+-- first arrival that it saw, NULL if there was none; and whether there may be more.
+CREATE FUNCTION sluice_take_arrivals(arrivals_from integer, now_at timestamptz,
+                                     OUT first_block integer, OUT more boolean)
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    start tid := format('(%s,0)', arrivals_from)::tid;
+    places tid[];
+    arrived bigint[];
+    rewinds boolean[];
+    named bigint[];
+    named_rewinds boolean[];
+    missing bigint[];
+    locked bigint[];
+BEGIN
+    SELECT array_agg(t.place), array_agg(t.queue_id), array_agg(t.rewind) INTO places, arrived, rewinds
+    FROM (SELECT a.ctid AS place, a.queue_id, a.rewind FROM sluice_arrival_rows AS a
+          WHERE a.ctid >= start LIMIT 1000 FOR UPDATE SKIP LOCKED) AS t;
+    more := coalesce(cardinality(places) = 1000, false);
+    IF places IS NULL THEN
+        RETURN;
+    END IF;
+    first_block := split_part(ltrim(places[1]::text, '('), ',', 1)::integer;
+    SELECT array_agg(t.queue_id), array_agg(t.rewind) INTO named, named_rewinds
+    FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind FROM unnest(arrived, rewinds) AS u (queue_id, rewind)
+          GROUP BY u.queue_id ORDER BY u.queue_id) AS t;
+    -- Lanes that others have locked are missing here.
+    SELECT array_agg(t.queue_id) INTO locked
+    FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
+          WHERE l.queue_id = ANY (named) FOR NO KEY UPDATE SKIP LOCKED) AS t;
+    locked := coalesce(locked, '{}');
+    IF cardinality(locked) < cardinality(named) THEN
+        missing := ARRAY(SELECT n FROM unnest(named) AS n
+                         EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (named)
+                         ORDER BY 1);
+    END IF;
+    IF cardinality(missing) > 0 THEN
+        BEGIN
+            -- A worker that makes a pool moves the lanes that are there. It waits for lanes, so this must not wait.
+            LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;
+            WITH made AS (
+                INSERT INTO sluice_lane_rows (queue_id, pool, ready_at)
+                SELECT q.queue_id, sluice_pool_of(q.name), now_at
+                FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (missing) ORDER BY q.queue_id
+                ON CONFLICT ON CONSTRAINT sluice_lane_rows_pkey DO NOTHING
+                RETURNING queue_id)
+            SELECT locked || array_agg(m.queue_id) INTO locked FROM made AS m;
+        EXCEPTION WHEN lock_not_available THEN
+            NULL;
+        END;
+    END IF;
+    -- What parks a queue stays. In the order of arrival, a new action does not change the head, and what the head waits
+    -- for still holds; with another order it may be the head. width_bucket is a binary search: a join with unnest could
+    -- be planned the wrong way around while the table's statistics say that it is empty.
+    UPDATE sluice_lane_rows AS l
+    SET ready_at = CASE WHEN l.worker IS NULL
+                         AND (l.blocked_by IS NULL
+                              OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))
+                         THEN least(l.ready_at, now_at) ELSE l.ready_at END,
+        rewind = l.rewind OR named_rewinds[width_bucket(l.queue_id, named)]
+    WHERE l.queue_id = ANY (locked)
+      AND (named_rewinds[width_bucket(l.queue_id, named)]
+           OR (l.worker IS NULL
+               AND ((l.ready_at IS NULL AND l.blocked_by IS NULL)
+                    OR (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = l.queue_id) <> 'arrival')));
+    IF cardinality(locked) < cardinality(named) THEN
+        locked := ARRAY(SELECT k FROM unnest(locked) AS k ORDER BY k);
+        places := ARRAY(SELECT u.place FROM unnest(places, arrived) AS u (place, queue_id)
+                        WHERE locked[width_bucket(u.queue_id, locked)] = u.queue_id);
+    END IF;
+    DELETE FROM sluice_arrival_rows AS a WHERE a.ctid = ANY (places);
+END
+$$;
+
+-- Counts a start by a rate limit, if it allows one now. The algorithm is GCRA, as in the file: a limit is one time, to
+-- which each start adds the interval. Never waits: while another step starts by the same limit, the queue waits in line.
+CREATE FUNCTION sluice_start_by_rate(name text, rate_interval interval, tolerance interval, is_forced boolean,
+                                     now_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    stored timestamptz;
+BEGIN
+    SELECT r.next_at INTO stored FROM sluice_rate_rows AS r
+    WHERE r.name = sluice_start_by_rate.name FOR NO KEY UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        INSERT INTO sluice_rate_rows (name, next_at) VALUES (sluice_start_by_rate.name, now_at) ON CONFLICT DO NOTHING;
+        IF NOT FOUND THEN
+            RETURN is_forced;
+        END IF;
+        stored := now_at;
+    END IF;
+    -- No start sets it further ahead; the clock may have been set back since (G8).
+    stored := greatest(least(stored, now_at + tolerance + rate_interval), now_at);
+    IF stored - now_at > tolerance AND NOT is_forced THEN
+        RETURN false;
+    END IF;
+    UPDATE sluice_rate_rows AS r SET next_at = stored + rate_interval WHERE r.name = sluice_start_by_rate.name;
+    RETURN true;
+END
+$$;
+
+-- Locks lanes that wait for a permit of a route, or for a rate limit, as many as may start now; the longest waiting
+-- first.
+CREATE FUNCTION sluice_take_from_lines(me bigint, permit_routes integer[], permits integer[], free integer,
+                                       now_at timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    taken bigint[] := '{}';
+BEGIN
+    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'permit') THEN
+        taken := ARRAY(
+            SELECT t.queue_id
+            FROM sluice_route_rows AS r
+            CROSS JOIN LATERAL (
+                SELECT l.queue_id FROM sluice_lane_rows AS l
+                WHERE l.blocked_by = 'permit' AND l.blocked_error = r.pool || ' ' || coalesce(r.kind, '')
+                  AND l.worker IS NULL AND l.ready_at IS NULL
+                ORDER BY l.blocked_at
+                LIMIT least(free, greatest(0, coalesce(permits[array_position(permit_routes, r.route)], free)))
+                FOR NO KEY UPDATE SKIP LOCKED) AS t
+            WHERE r.worker = me);
+    END IF;
+    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
+        taken := taken || ARRAY(
+            SELECT t.queue_id
+            FROM (SELECT r.rate, min(r.rate_interval) AS length, min(r.rate_tolerance) AS tolerance
+                  FROM sluice_route_rows AS r WHERE r.worker = me AND r.rate IS NOT NULL GROUP BY r.rate) AS r
+            CROSS JOIN LATERAL (
+                SELECT l.queue_id FROM sluice_lane_rows AS l
+                WHERE l.blocked_by = 'rate' AND l.blocked_error = r.rate AND l.worker IS NULL AND l.ready_at IS NULL
+                ORDER BY l.blocked_at
+                LIMIT least(free, sluice_starts_left(r.rate, r.length, r.tolerance, now_at))
+                FOR NO KEY UPDATE SKIP LOCKED) AS t);
+    END IF;
+    RETURN taken[1 : free];
+END
+$$;
+
+-- How many starts a rate limit allows now.
+CREATE FUNCTION sluice_starts_left(name text, rate_interval interval, tolerance interval,
+                                   now_at timestamptz) RETURNS integer
+LANGUAGE sql STABLE SET search_path FROM CURRENT
+AS $$
+    SELECT least(10000, greatest(0, 1 + floor(
+        extract(epoch FROM tolerance - greatest(interval '0',
+            coalesce((SELECT least(r.next_at, now_at + tolerance + rate_interval) FROM sluice_rate_rows AS r
+                      WHERE r.name = sluice_starts_left.name), now_at) - now_at))
+        / greatest(0.000001, extract(epoch FROM rate_interval)))))::integer
+$$;
+
+-- When something is due next for a worker; NULL: nothing is known. At the time, call sluice_chores, then step.
+CREATE FUNCTION sluice_next_due(me bigint, pools integer[]) RETURNS timestamptz
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    soon CONSTANT timestamptz := sluice_now() + interval '20 ms';
+    due timestamptz;
+BEGIN
+    due := least(
+        (SELECT min(l.ready_at) FROM unnest(pools) AS p (pool)
+         CROSS JOIN LATERAL (SELECT i.ready_at FROM sluice_lane_rows AS i
+                             WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at IS NOT NULL AND NOT i.is_suspect
+                             ORDER BY i.ready_at LIMIT 1) AS l),
+        (SELECT l.ready_at FROM sluice_lane_rows AS l WHERE l.worker IS NULL AND l.ready_at IS NOT NULL AND l.is_suspect
+         ORDER BY l.ready_at LIMIT 1),
+        (SELECT a.not_before FROM sluice_action_rows AS a WHERE a.not_before IS NOT NULL
+         ORDER BY a.not_before LIMIT 1),
+        (SELECT g.opens_at FROM sluice_gate_rows AS g WHERE g.opens_at IS NOT NULL ORDER BY g.opens_at LIMIT 1));
+    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
+        due := least(due, (SELECT min(o.next_at - r.rate_tolerance) FROM sluice_route_rows AS r
+                           JOIN sluice_rate_rows AS o ON o.name = r.rate
+                           WHERE r.worker = me
+                             AND EXISTS (SELECT FROM sluice_lane_rows AS l
+                                         WHERE l.blocked_by = 'rate' AND l.blocked_error = r.rate)));
+    END IF;
+    -- What is due and was not taken is locked, or waits for the chores.
+    RETURN greatest(due, CASE WHEN due IS NOT NULL THEN soon END);
+END
+$$;
+
+-- Settles attempts, takes in arrivals, and claims heads.
+-- Each statement has a snapshot of its own, and its condition one usable index. The order is part of the guarantees:
+-- the worker's row first, so that nobody takes the worker off meanwhile (G6); then lanes; heads are read after locking.
+CREATE FUNCTION sluice_step(
+    epoch bigint, lease interval, claims bigint[], outcomes text[], delays interval[], gates text[], closes boolean[],
+    errors text[], causes text[], policies text[], routes integer[], permits integer[], free integer,
+    next_claim bigint, waits boolean, arrivals_from integer DEFAULT 0)
+RETURNS TABLE (what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text,
+               version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer,
+               last_error text, is_alone boolean, route integer, due_at timestamptz)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_memoize = off
+    SET plan_cache_mode = force_generic_plan
+AS $$
+-- The columns of the result have the names of the tables' columns; variables end in what no column does.
+#variable_conflict use_column
+DECLARE
+    now_at CONSTANT timestamptz := sluice_now();
+    me CONSTANT bigint := epoch;
+    lease_length CONSTANT interval := lease;
+    free_left integer := free;
+    next_number bigint := next_claim;
+    permit_routes CONSTANT integer[] := coalesce(routes, '{}');
+    permits_left integer[] := permits;
+    worker_row record;
+    receipt record;
+    head record;
+    held sluice_claim_rows;
+    end_of record;
+    -- Settled receipts: successes, and the lanes that go on.
+    done_claims bigint[] := '{}';
+    done_actions bigint[] := '{}';
+    found_actions bigint[];
+    edited_actions bigint[];
+    others sluice_claim_rows[] := '{}';
+    other_places integer[] := '{}';
+    seen_places integer := 0;
+    sorted_claims bigint[];
+    sorted_places integer[];
+    kept_lanes bigint[] := '{}';
+    kept_lows bigint[] := '{}';
+    kept_claims bigint[] := '{}';
+    kept_turns integer[] := '{}';
+    alone_lanes bigint[] := '{}';
+    -- The lanes whose heads are looked at, what nothing waits up to in each, the claim that each follows, its turn.
+    look_lanes bigint[];
+    look_lows bigint[];
+    look_claims bigint[];
+    look_turns integer[];
+    over_lanes bigint[] := '{}';
+    over_lows bigint[] := '{}';
+    over_claims bigint[] := '{}';
+    -- What this step writes for many at once.
+    new_claims bigint[] := '{}';
+    new_actions bigint[] := '{}';
+    new_queues bigint[] := '{}';
+    new_terms bigint[] := '{}';
+    new_turns integer[] := '{}';
+    taken_lanes bigint[] := '{}';
+    empty_lanes bigint[] := '{}';
+    empty_lows bigint[] := '{}';
+    back_lanes bigint[] := '{}';
+    back_lows bigint[] := '{}';
+    pools_now integer[];
+    lines text[];
+    any_hold boolean;
+    last_opening bigint;
+    hold_row record;
+    gate_name text;
+    place_now integer;
+    first_block integer;
+    more boolean := false;
+    arrivals record;
+    phase integer;
+    wanted integer;
+    found_lanes bigint[];
+    is_trial boolean := false;
+    drains boolean := false;
+    trial_lane bigint;
+    trial_since timestamptz;
+    low_id_now bigint;
+    is_open_now boolean;
+    next_due timestamptz;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL005', MESSAGE = 'sluice_step needs the isolation level READ COMMITTED',
+            HINT = 'Each of its statements needs a new snapshot. Do not set default_transaction_isolation for workers.';
+    END IF;
+
+    -- 1. The worker. KEY SHARE keeps it from being taken off until this has committed.
+    SELECT w.lease_until, w.continuous_since, w.waits,
+           ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
+           EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
+           coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0) AS opening
+    INTO worker_row
+    FROM sluice_worker_rows AS w WHERE w.epoch = me FOR KEY SHARE OF w;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
+            HINT = 'Register again: its lease was over, and others run its queues.';
+    END IF;
+    pools_now := worker_row.pools;
+    any_hold := worker_row.any_hold;
+    last_opening := worker_row.opening;
+    IF worker_row.lease_until - now_at NOT BETWEEN lease_length / 2 AND lease_length + interval '1 s' THEN
+        UPDATE sluice_worker_rows AS w
+        SET lease_until = now_at + lease_length,
+            continuous_since = CASE
+                WHEN w.lease_until <= now_at THEN now_at
+                -- The clock was set back; see sluice_chores.
+                WHEN w.lease_until > now_at + lease_length + interval '1 s' THEN 'infinity'
+                ELSE w.continuous_since END
+        WHERE w.epoch = me;
+    END IF;
+
+    IF cardinality(claims) > 0 THEN
+        -- 2. The lanes of the receipts.
+        look_lanes := ARRAY(SELECT c.queue_id FROM sluice_claim_rows AS c WHERE c.claim = ANY (claims));
+        PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (look_lanes)
+        ORDER BY l.queue_id FOR NO KEY UPDATE;
+
+        -- 3. Their claims. What is not returned is stale (G6).
+        SELECT array_agg(i.claim ORDER BY i.claim), array_agg(i.place::integer ORDER BY i.claim)
+        INTO sorted_claims, sorted_places
+        FROM unnest(claims) WITH ORDINALITY AS i (claim, place);
+        FOR receipt IN
+            WITH gone AS (
+                DELETE FROM sluice_claim_rows AS c
+                WHERE c.claim = ANY (claims) AND c.worker IS NOT DISTINCT FROM me
+                RETURNING sorted_places[width_bucket(c.claim, sorted_claims)] AS place, c AS held,
+                          c.turn + greatest(1, least(16, extract(epoch FROM now_at - c.started_at) * 320))::integer
+                          AS turn)
+            SELECT g.* FROM gone AS g
+        LOOP
+            seen_places := seen_places + 1;
+            held := receipt.held;
+            kept_lanes := kept_lanes || held.queue_id;
+            kept_claims := kept_claims || held.claim;
+            kept_turns := kept_turns || receipt.turn;
+            kept_lows := kept_lows || held.action_id;
+            IF held.is_alone THEN
+                alone_lanes := alone_lanes || held.queue_id;
+            END IF;
+            IF held.is_settled THEN
+                what := 'byApplication';
+                claim := held.claim;
+                RETURN NEXT;
+            ELSIF outcomes[receipt.place] = 'success' THEN
+                done_claims := done_claims || held.claim;
+                done_actions := done_actions || held.action_id;
+            ELSE
+                others := others || held;
+                other_places := other_places || receipt.place;
+            END IF;
+        END LOOP;
+        IF seen_places < cardinality(claims) THEN
+            FOR receipt IN
+                SELECT i.claim FROM unnest(claims) AS i (claim)
+                WHERE i.claim <> ALL (kept_claims)
+            LOOP
+                what := 'stale';
+                claim := receipt.claim;
+                RETURN NEXT;
+            END LOOP;
+        END IF;
+
+        -- 4. By outcome.
+        IF cardinality(done_actions) > 0 THEN
+            WITH gone AS (DELETE FROM sluice_action_rows AS a WHERE a.id = ANY (done_actions) RETURNING a.id)
+            SELECT array_agg(g.id) INTO found_actions FROM gone AS g;
+            WITH gone AS (DELETE FROM sluice_state_rows AS s WHERE s.action_id = ANY (done_actions)
+                          RETURNING s.action_id, s.edited_claim)
+            SELECT array_agg(g.edited_claim) INTO edited_actions FROM gone AS g;
+            IF edited_actions IS NOT NULL THEN
+                DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = ANY (done_actions);
+            END IF;
+            UPDATE sluice_key_rows AS k SET until = now_at + k.keep, has_succeeded = true
+            WHERE k.action_id = ANY (done_actions);
+            FOR place_now IN 1 .. cardinality(done_claims) LOOP
+                what := 'settled';
+                IF cardinality(found_actions) IS DISTINCT FROM cardinality(done_actions)
+                    AND (found_actions IS NULL OR done_actions[place_now] <> ALL (found_actions)) THEN
+                    what := 'removed';
+                END IF;
+                claim := done_claims[place_now];
+                RETURN NEXT;
+                IF edited_actions IS NOT NULL AND claim = ANY (edited_actions) THEN
+                    what := 'editLost';
+                    RETURN NEXT;
+                END IF;
+            END LOOP;
+        END IF;
+        FOR place_now IN 1 .. cardinality(others) LOOP
+            held := others[place_now];
+            SELECT e.* INTO end_of
+            FROM sluice_settle(held, outcomes[other_places[place_now]], delays[other_places[place_now]],
+                               gates[other_places[place_now]], closes[other_places[place_now]],
+                               errors[other_places[place_now]], causes[other_places[place_now]],
+                               policies[other_places[place_now]], now_at) AS e;
+            what := CASE WHEN end_of.removed THEN 'removed' ELSE 'settled' END;
+            claim := held.claim;
+            RETURN NEXT;
+            IF end_of.goes_on THEN
+                -- The action may still be the head.
+                kept_lows[array_position(kept_claims, held.claim)] := held.action_id - 1;
+            ELSE
+                kept_lanes[array_position(kept_claims, held.claim)] := NULL;
+            END IF;
+        END LOOP;
+        IF cardinality(alone_lanes) > 0 THEN
+            UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = ANY (alone_lanes);
+        END IF;
+    END IF;
+
+    -- 5. Arrivals; before the heads of the lanes that are kept, so that an action with an earlier place counts.
+    arrivals := sluice_take_arrivals(arrivals_from, now_at);
+    more := arrivals.more;
+
+    -- A suspect runs alone: one in the whole fleet, and nothing beside it on its worker. An idle worker takes it at
+    -- once. If there is none, a busy one drains for it after a second, for at most five.
+    SELECT l.queue_id, l.ready_at INTO trial_lane, trial_since
+    FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL AND l.worker IS NOT DISTINCT FROM me;
+    IF FOUND THEN
+        SELECT c.claim, c.action_id, c.started_at INTO receipt
+        FROM sluice_claim_rows AS c WHERE c.worker = me AND c.is_alone;
+        IF FOUND THEN
+            PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = trial_lane FOR NO KEY UPDATE SKIP LOCKED;
+            drains := NOT FOUND OR now_at < receipt.started_at + interval '1 s';
+            IF drains THEN
+                next_due := greatest(receipt.started_at + interval '1 s', now_at + interval '10 ms');
+            ELSE
+                -- It has run for a second and has not killed its worker.
+                UPDATE sluice_state_rows AS s SET is_suspect = false, crashes = 0 WHERE s.action_id = receipt.action_id;
+                UPDATE sluice_claim_rows AS c SET is_alone = false WHERE c.claim = receipt.claim;
+                UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = trial_lane;
+            END IF;
+        ELSE
+            is_trial := true;
+        END IF;
+    ELSIF free_left > 0 AND EXISTS (
+        SELECT FROM sluice_lane_rows AS l WHERE l.worker IS NULL AND l.ready_at <= now_at AND l.is_suspect
+    ) AND NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL) THEN
+        SELECT l.queue_id INTO trial_lane FROM sluice_lane_rows AS l
+        WHERE l.worker IS NULL AND l.is_suspect AND l.pool = ANY (pools_now)
+          AND l.ready_at <= now_at
+              - CASE WHEN EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me) THEN interval '1 s'
+                     ELSE interval '0' END
+        ORDER BY l.ready_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            BEGIN
+                UPDATE sluice_lane_rows AS l SET worker = me, term = l.term + 1, ready_at = now_at
+                WHERE l.queue_id = trial_lane;
+                is_trial := true;
+                trial_since := now_at;
+            EXCEPTION WHEN unique_violation THEN
+                -- Another worker was quicker.
+                NULL;
+            END;
+        END IF;
+    END IF;
+    IF is_trial THEN
+        PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = trial_lane FOR NO KEY UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            drains := true;
+        ELSIF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me) THEN
+            IF now_at - trial_since NOT BETWEEN interval '0' AND interval '5 s' THEN
+                -- A handler runs for long; perhaps another worker is idle, or this one later.
+                PERFORM sluice_sleep(trial_lane, now_at + interval '10 s', NULL);
+            ELSE
+                drains := true;
+            END IF;
+        END IF;
+        is_trial := is_trial AND NOT drains
+            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me);
+    END IF;
+
+    -- 6. Heads: of the lanes that are kept (phase 1; the one suspect if this is its trial), of ready lanes (2), of lanes
+    -- that wait for a permit or a rate (3), of lanes whose turn is over, if permits are left (4).
+    FOR phase IN 1 .. 4 LOOP
+        IF phase = 1 THEN
+            IF is_trial THEN
+                look_lanes := ARRAY[trial_lane];
+                look_lows := '{0}';
+                look_claims := ARRAY[NULL::bigint];
+                look_turns := '{0}';
+                over_lanes := kept_lanes;
+                over_lows := kept_lows;
+                over_claims := kept_claims;
+            ELSIF drains OR free_left <= 0 THEN
+                over_lanes := kept_lanes;
+                over_lows := kept_lows;
+                over_claims := kept_claims;
+                EXIT;
+            ELSE
+                SELECT array_agg(k.lane) FILTER (WHERE k.turn < 16), array_agg(k.low) FILTER (WHERE k.turn < 16),
+                       array_agg(k.claim) FILTER (WHERE k.turn < 16), array_agg(k.turn) FILTER (WHERE k.turn < 16),
+                       array_agg(k.lane) FILTER (WHERE k.turn >= 16), array_agg(k.low) FILTER (WHERE k.turn >= 16),
+                       array_agg(k.claim) FILTER (WHERE k.turn >= 16)
+                INTO look_lanes, look_lows, look_claims, look_turns, over_lanes, over_lows, over_claims
+                FROM unnest(kept_lanes, kept_lows, kept_claims, kept_turns) AS k (lane, low, claim, turn)
+                WHERE k.lane IS NOT NULL;
+                over_lanes := coalesce(over_lanes, '{}');
+            END IF;
+        ELSIF is_trial OR free_left <= 0 THEN
+            EXIT;
+        ELSIF phase = 2 THEN
+            -- A pool whose routes are all used up is left to others.
+            IF cardinality(permit_routes) > 0 THEN
+                pools_now := ARRAY(
+                    SELECT DISTINCT r.pool FROM sluice_route_rows AS r
+                    WHERE r.worker = me
+                      AND coalesce(permits_left[array_position(permit_routes, r.route)], 1) > 0);
+            END IF;
+            wanted := free_left;
+            IF cardinality(pools_now) = 1 THEN
+                SELECT array_agg(t.queue_id) INTO look_lanes
+                FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
+                      WHERE l.pool = pools_now[1] AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
+                      ORDER BY l.ready_at LIMIT wanted FOR NO KEY UPDATE SKIP LOCKED) AS t;
+            ELSE
+                -- How many of those that are ready longest each pool has; only so many are locked.
+                SELECT array_agg(t.queue_id) INTO look_lanes
+                FROM (SELECT e.pool, count(*) AS share
+                      FROM (SELECT l.pool, l.ready_at
+                            FROM unnest(pools_now) AS p (pool)
+                            CROSS JOIN LATERAL (
+                                SELECT i.pool, i.ready_at FROM sluice_lane_rows AS i
+                                WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at <= now_at
+                                  AND NOT i.is_suspect
+                                ORDER BY i.ready_at LIMIT wanted) AS l
+                            ORDER BY l.ready_at LIMIT wanted) AS e
+                      GROUP BY e.pool) AS s
+                CROSS JOIN LATERAL (
+                    SELECT l.queue_id FROM sluice_lane_rows AS l
+                    WHERE l.pool = s.pool AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
+                    ORDER BY l.ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) AS t;
+            END IF;
+            more := more OR coalesce(cardinality(look_lanes) >= wanted, false);
+            look_lows := NULL;
+            look_claims := NULL;
+            look_turns := NULL;
+        ELSIF phase = 3 THEN
+            look_lanes := sluice_take_from_lines(me, permit_routes, permits_left, free_left, now_at);
+        ELSE
+            look_lanes := over_lanes;
+            look_lows := over_lows;
+            look_claims := over_claims;
+            over_lanes := '{}';
+        END IF;
+        CONTINUE WHEN look_lanes IS NULL OR cardinality(look_lanes) = 0;
+
+        FOR head IN
+            SELECT u.queue_id, u.low, u.follows, coalesce(u.turn, 0) AS turn,
+                   l.pool, l.worker, l.term, l.blocked_by, l.rewind, l.is_suspect AS lane_is_suspect, q.name,
+                   q.sort_type = 'arrival' AS is_fifo,
+                   a.id, a.sort_key, a.kind, a.version, a.payload, a.trace, a.nonce, a.enqueued_at, a.expires_at,
+                   a.gate,
+                   s.attempts, s.next_attempt_at, s.retry_delay, s.last_error, s.waits_for_gate,
+                   coalesce(s.is_suspect, false) AS is_suspect, coalesce(s.is_cancelled, false) AS is_cancelled,
+                   coalesce(s.crashes, 0) AS crashes,
+                   r.route, r.gates, r.crash_limit, r.expired, r.crashed, r.rate, r.rate_interval, r.rate_tolerance,
+                   r.kind AS route_kind
+            FROM unnest(look_lanes, look_lows, look_claims, look_turns) AS u (queue_id, low, follows, turn)
+            -- OFFSET 0 fixes the order of the joins, whatever the statistics say.
+            CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS l
+            CROSS JOIN LATERAL (SELECT i.* FROM sluice_queue_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS q
+            LEFT JOIN LATERAL (
+                SELECT i.* FROM sluice_action_rows AS i
+                WHERE i.queue_id = u.queue_id AND i.not_before IS NULL
+                  AND (i.sort_key, i.id) > (CASE WHEN l.rewind OR q.sort_type <> 'arrival' THEN ''::bytea
+                                                 ELSE '\x80' END, greatest(u.low, l.low_id))
+                ORDER BY i.sort_key, i.id LIMIT 1) AS a ON true
+            LEFT JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s ON true
+            LEFT JOIN LATERAL (
+                SELECT i.* FROM sluice_route_rows AS i
+                WHERE i.worker = me AND i.pool = l.pool AND coalesce(i.kind, '') = ANY (ARRAY[a.kind, ''])
+                ORDER BY coalesce(i.kind, '') DESC LIMIT 1) AS r ON true
+        LOOP
+            -- What was moved to the front says nothing of the others.
+            low_id_now := CASE WHEN head.is_fifo AND head.sort_key = '\x80' THEN head.id - 1 END;
+            IF head.id IS NULL AND head.blocked_by IS DISTINCT FROM 'failing' THEN
+                empty_lanes := empty_lanes || head.queue_id;
+                empty_lows := empty_lows || CASE WHEN head.is_fifo THEN coalesce(head.low, 0) ELSE 0 END;
+                CONTINUE;
+            END IF;
+            IF head.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable') THEN
+                UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = NULL WHERE l.queue_id = head.queue_id;
+                CONTINUE;
+            END IF;
+            IF head.blocked_by = 'failing' THEN
+                PERFORM sluice_fail_batch(head.queue_id);
+                UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = now_at WHERE l.queue_id = head.queue_id;
+                more := true;
+                CONTINUE;
+            END IF;
+            IF head.is_cancelled THEN
+                PERFORM sluice_drop(ARRAY[head.id], false);
+                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
+                more := true;
+                CONTINUE;
+            END IF;
+            IF any_hold THEN
+                -- The one that lasts longest. Ending it deletes the row and then wakes the lanes: as for gates.
+                SELECT h.id, h.until INTO hold_row FROM sluice_hold_rows AS h
+                WHERE (h.until IS NULL OR h.until > now_at) AND sluice_matches(h.scope, head.name)
+                ORDER BY h.until DESC NULLS FIRST LIMIT 1;
+                IF FOUND THEN
+                    PERFORM FROM sluice_hold_rows AS h WHERE h.id = hold_row.id FOR KEY SHARE SKIP LOCKED;
+                    IF FOUND THEN
+                        PERFORM sluice_sleep(head.queue_id, hold_row.until, low_id_now, 'hold', head.id,
+                                             hold_row.id::text);
+                    ELSE
+                        PERFORM sluice_sleep(head.queue_id, now_at + interval '20 ms', low_id_now);
+                    END IF;
+                    CONTINUE;
+                END IF;
+            END IF;
+            IF head.expires_at <= now_at THEN
+                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
+                PERFORM sluice_fail(head.queue_id, head.id, 'expired', coalesce(head.expired, 'skip'),
+                                    'its time was over before it could start');
+                more := true;
+                CONTINUE;
+            END IF;
+            IF head.gate IS NOT NULL OR head.waits_for_gate IS NOT NULL OR cardinality(head.gates) > 0 THEN
+                gate_name := NULL;
+                SELECT n.name INTO gate_name
+                FROM unnest(ARRAY[head.gate, head.waits_for_gate]) WITH ORDINALITY AS n (name, place)
+                WHERE n.name IS NOT NULL
+                  AND NOT EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = n.name AND g.is_open)
+                ORDER BY n.place LIMIT 1;
+                IF gate_name IS NULL AND cardinality(head.gates) > 0
+                    AND coalesce(head.next_attempt_at <= now_at, true) THEN
+                    SELECT n.name INTO gate_name FROM unnest(head.gates) WITH ORDINALITY AS n (name, place)
+                    WHERE NOT EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = n.name AND g.is_open)
+                    ORDER BY n.place LIMIT 1;
+                END IF;
+                IF gate_name IS NOT NULL THEN
+                    is_open_now := sluice_sleep_for_gate(head.queue_id, low_id_now, head.id, gate_name);
+                    CONTINUE;
+                END IF;
+            END IF;
+            IF head.next_attempt_at > now_at THEN
+                -- Never longer than the delay that was asked: the clock may have been set back (G8).
+                PERFORM sluice_sleep(head.queue_id,
+                                     now_at + least(head.next_attempt_at - now_at, head.retry_delay), low_id_now);
+                CONTINUE;
+            END IF;
+            IF head.route IS NULL THEN
+                PERFORM sluice_sleep_for_route(head.queue_id, low_id_now, head.id, head.pool, head.kind, me);
+                CONTINUE;
+            END IF;
+            IF head.crashes >= head.crash_limit THEN
+                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
+                UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = head.queue_id;
+                PERFORM sluice_fail(head.queue_id, head.id, 'crashed', head.crashed,
+                                    format('its worker was taken off %s times while the action ran alone',
+                                           head.crashes));
+                more := true;
+                CONTINUE;
+            END IF;
+            IF head.is_suspect <> is_trial THEN
+                -- To the suspects, or back from them.
+                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
+                UPDATE sluice_lane_rows AS l SET is_suspect = head.is_suspect WHERE l.queue_id = head.queue_id;
+                more := true;
+                CONTINUE;
+            END IF;
+            IF free_left <= 0 THEN
+                back_lanes := back_lanes || head.queue_id;
+                back_lows := back_lows || coalesce(low_id_now, 0);
+                CONTINUE;
+            END IF;
+            place_now := array_position(permit_routes, head.route);
+            IF place_now IS NOT NULL AND permits_left[place_now] <= 0 THEN
+                PERFORM sluice_sleep(head.queue_id, NULL, low_id_now, 'permit', head.id,
+                                     head.pool || ' ' || coalesce(head.route_kind, ''));
+                CONTINUE;
+            END IF;
+            -- Last, since it counts the start.
+            IF head.rate IS NOT NULL AND NOT sluice_start_by_rate(head.rate, head.rate_interval, head.rate_tolerance,
+                                                                  is_trial, now_at) THEN
+                PERFORM sluice_sleep(head.queue_id, NULL, low_id_now, 'rate', head.id, head.rate);
+                CONTINUE;
+            END IF;
+            IF place_now IS NOT NULL THEN
+                permits_left[place_now] := permits_left[place_now] - 1;
+            END IF;
+            free_left := free_left - 1;
+            new_claims := new_claims || next_number;
+            new_actions := new_actions || head.id;
+            new_queues := new_queues || head.queue_id;
+            new_turns := new_turns || head.turn;
+            IF head.follows IS NULL THEN
+                taken_lanes := taken_lanes || head.queue_id;
+            END IF;
+            IF head.rewind AND (low_id_now IS NOT NULL OR NOT head.is_fifo) THEN
+                UPDATE sluice_lane_rows AS l SET rewind = false, low_id = coalesce(low_id_now, l.low_id)
+                WHERE l.queue_id = head.queue_id;
+            END IF;
+            -- The suspect's lane has its term already.
+            new_terms := new_terms || CASE WHEN head.worker IS NULL THEN head.term + 1 ELSE head.term END;
+            what := 'claimed';
+            claim := next_number;
+            follows := head.follows;
+            action_id := head.id;
+            queue_id := head.queue_id;
+            queue := head.name;
+            kind := head.kind;
+            version := head.version;
+            payload := head.payload;
+            trace := head.trace;
+            nonce := head.nonce;
+            enqueued_at := head.enqueued_at;
+            attempts := coalesce(head.attempts, 0);
+            last_error := head.last_error;
+            is_alone := is_trial;
+            route := head.route;
+            RETURN NEXT;
+            next_number := next_number + 1;
+        END LOOP;
+    END LOOP;
+
+    -- 7. What the heads have shown.
+    IF cardinality(new_claims) > 0 THEN
+        INSERT INTO sluice_claim_rows (claim, action_id, queue_id, worker, term, started_at, opening, is_alone, turn)
+        SELECT n.claim, n.action, n.queue, me, n.term, now_at, last_opening, is_trial, n.turn
+        FROM unnest(new_claims, new_actions, new_queues, new_terms, new_turns) AS n (claim, action, queue, term, turn);
+    END IF;
+    IF cardinality(taken_lanes) > 0 THEN
+        UPDATE sluice_lane_rows AS l
+        SET worker = me, term = CASE WHEN l.worker IS NULL THEN l.term + 1 ELSE l.term END,
+            blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
+        WHERE l.queue_id = ANY (taken_lanes);
+    END IF;
+    IF cardinality(empty_lanes) > 0 THEN
+        -- In order, for the binary search.
+        SELECT array_agg(t.lane), array_agg(t.low) INTO empty_lanes, empty_lows
+        FROM (SELECT u.lane, u.low FROM unnest(empty_lanes, empty_lows) AS u (lane, low) ORDER BY u.lane) AS t;
+        UPDATE sluice_lane_rows AS l
+        SET worker = NULL, ready_at = NULL, rewind = false, is_suspect = false,
+            low_id = greatest(l.low_id, empty_lows[width_bucket(l.queue_id, empty_lanes)]),
+            blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
+        WHERE l.queue_id = ANY (empty_lanes);
+    END IF;
+    back_lanes := back_lanes || over_lanes;
+    back_lows := back_lows || over_lows;
+    IF cardinality(array_remove(back_lanes, NULL)) > 0 THEN
+        SELECT array_agg(t.lane), array_agg(t.low) INTO back_lanes, back_lows
+        FROM (SELECT u.lane, u.low FROM unnest(back_lanes, back_lows) AS u (lane, low)
+              WHERE u.lane IS NOT NULL ORDER BY u.lane) AS t;
+        UPDATE sluice_lane_rows AS l
+        SET worker = NULL, ready_at = now_at,
+            -- A queue in another order has none; a lane that rewinds keeps its own.
+            low_id = CASE
+                WHEN l.rewind THEN l.low_id
+                WHEN (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = l.queue_id) <> 'arrival'
+                    THEN l.low_id
+                ELSE greatest(l.low_id, back_lows[width_bucket(l.queue_id, back_lanes)]) END
+        WHERE l.queue_id = ANY (back_lanes);
+        more := true;
+    END IF;
+
+    -- 8. Cancelled claims, and when to look again.
+    what := 'cancel';
+    follows := NULL;
+    action_id := NULL; queue_id := NULL; queue := NULL; kind := NULL; version := NULL; payload := NULL; trace := NULL;
+    nonce := NULL; enqueued_at := NULL; attempts := NULL; last_error := NULL; is_alone := NULL; route := NULL;
+    FOR receipt IN
+        SELECT c.claim FROM sluice_state_rows AS s
+        CROSS JOIN LATERAL (SELECT i.* FROM sluice_claim_rows AS i WHERE i.action_id = s.action_id OFFSET 0) AS c
+        WHERE s.is_cancelled AND c.worker = me AND NOT c.is_settled
+    LOOP
+        claim := receipt.claim;
+        RETURN NEXT;
+    END LOOP;
+    what := 'next';
+    claim := NULL;
+    version := coalesce(arrivals.first_block, arrivals_from);
+    due_at := CASE WHEN more AND free_left > 0 AND NOT drains THEN now_at
+                   WHEN free_left > 0 THEN least(next_due, sluice_next_due(me, pools_now)) ELSE next_due END;
+    IF (waits AND due_at IS DISTINCT FROM now_at AND cardinality(new_claims) = 0) <> worker_row.waits THEN
+        UPDATE sluice_worker_rows AS w SET waits = NOT worker_row.waits WHERE w.epoch = me;
+    END IF;
+    RETURN NEXT;
+END
+$$;
+
+-- MARK: Ends of workers
+
+-- Gives back the lanes of a worker and deletes it; whoever calls it has locked the worker's row FOR UPDATE, so none of
+-- its steps is under way. What it ran becomes suspect (G7). If one action ran alone, and the worker is gone for sure or
+-- did not renew its lease, the end counts against that action; nobody else loses an attempt.
+CREATE FUNCTION sluice_end_worker(gone bigint, is_blamed boolean) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    now_at timestamptz := sluice_now();
+    held sluice_claim_rows;
+    state sluice_state_rows;
+    suspects bigint[] := '{}';
+BEGIN
+    PERFORM FROM sluice_lane_rows AS l WHERE l.worker = gone ORDER BY l.queue_id FOR NO KEY UPDATE;
+    FOR held IN DELETE FROM sluice_claim_rows AS c WHERE c.worker = gone RETURNING c.* LOOP
+        CONTINUE WHEN held.is_settled
+            OR NOT EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = held.action_id);
+        SELECT s.* INTO state FROM sluice_state_rows AS s WHERE s.action_id = held.action_id;
+        IF state.is_cancelled THEN
+            PERFORM sluice_drop(ARRAY[held.action_id], false);
+            CONTINUE;
+        END IF;
+        INSERT INTO sluice_state_rows AS s (action_id, is_suspect) VALUES (held.action_id, true)
+        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET is_suspect = true;
+        IF held.is_alone AND is_blamed THEN
+            UPDATE sluice_state_rows AS s SET attempts = s.attempts + 1, crashes = s.crashes + 1
+            WHERE s.action_id = held.action_id RETURNING s.* INTO state;
+            PERFORM sluice_record(held.action_id, held.claim, state.attempts, 'crashed',
+                                  'its worker was taken off while the action ran alone', held.started_at);
+        END IF;
+        IF state.moves_to IS NOT NULL THEN
+            PERFORM sluice_carry_out_move(held.action_id, held.queue_id, state.moves_to);
+        ELSE
+            suspects := suspects || held.queue_id;
+        END IF;
+    END LOOP;
+    UPDATE sluice_lane_rows AS l
+    SET worker = NULL, is_suspect = l.queue_id = ANY (suspects),
+        ready_at = CASE WHEN l.blocked_by IS NULL OR l.blocked_by = 'failing' THEN now_at END
+    WHERE l.worker = gone;
+    DELETE FROM sluice_route_rows AS r WHERE r.worker = gone;
+    DELETE FROM sluice_worker_rows AS w WHERE w.epoch = gone;
+    PERFORM sluice_ring();
+END
+$$;
+
+-- Takes off workers whose lease is over; returns how many. Only a worker may judge whose own lease has not lapsed for a
+-- whole lease: after a frozen server or a clock set forward all leases lapse together, and nobody is judged.
+CREATE FUNCTION sluice_take_off(epoch bigint, lease interval) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    now_at timestamptz := sluice_now();
+    gone bigint;
+    taken integer := 0;
+BEGIN
+    PERFORM FROM sluice_worker_rows AS w
+    WHERE w.epoch = sluice_take_off.epoch AND w.lease_until > now_at AND w.continuous_since <= now_at - lease;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    -- The clock was set back by more than a lease: nobody has a longer one.
+    UPDATE sluice_worker_rows AS w SET lease_until = now_at + 2 * lease
+    WHERE w.epoch IN (SELECT o.epoch FROM sluice_worker_rows AS o
+                      WHERE o.lease_until > now_at + 4 * lease FOR NO KEY UPDATE SKIP LOCKED);
+    LOOP
+        SELECT w.epoch INTO gone FROM sluice_worker_rows AS w
+        WHERE w.lease_until <= now_at AND w.epoch <> sluice_take_off.epoch
+        ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED;
+        EXIT WHEN NOT FOUND;
+        PERFORM sluice_end_worker(gone, true);
+        taken := taken + 1;
+    END LOOP;
+    RETURN taken;
+END
+$$;
+
+-- Ends a worker that runs nothing any more. What it could not settle becomes suspect, but is not blamed.
+CREATE FUNCTION sluice_leave(epoch bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_leave.epoch FOR UPDATE;
+    IF FOUND THEN
+        PERFORM sluice_end_worker(sluice_leave.epoch, false);
+    END IF;
+END
+$$;
+
+-- After a lost connection: gives back what the worker has claimed and does not know of, so has not started; returns
+-- which of the claims it knows are gone.
+CREATE FUNCTION sluice_resync(epoch bigint, claims bigint[]) RETURNS SETOF bigint
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    me CONSTANT bigint := epoch;
+    lanes bigint[];
+BEGIN
+    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = me FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
+            HINT = 'Register again: its lease was over, and others run its queues.';
+    END IF;
+    PERFORM FROM sluice_lane_rows AS l WHERE l.worker = me ORDER BY l.queue_id FOR NO KEY UPDATE;
+    WITH unknown AS (
+        DELETE FROM sluice_claim_rows AS c
+        WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) RETURNING c.queue_id)
+    SELECT array_agg(u.queue_id) INTO lanes FROM unknown AS u;
+    UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now()
+    WHERE l.worker = me AND l.queue_id = ANY (lanes);
+    RETURN QUERY
+        SELECT k.claim FROM unnest(claims) AS k (claim)
+        WHERE NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.claim = k.claim AND c.worker = me);
+END
+$$;
+
+-- Settles a claim with success in the transaction of the application, which makes it exactly once with what else that
+-- writes. It locks no lane: the broker gives the lane on when the handler has returned. Until this transaction ends its
+-- worker is not taken off.
+CREATE FUNCTION sluice_succeed(claim bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+AS $$
+DECLARE
+    action bigint;
+BEGIN
+    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_succeed.claim >> 32 FOR KEY SHARE;
+    IF FOUND THEN
+        UPDATE sluice_claim_rows AS c SET is_settled = true
+        WHERE c.claim = sluice_succeed.claim AND NOT c.is_settled
+          AND EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = c.action_id)
+        RETURNING c.action_id INTO action;
+    END IF;
+    IF action IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'staleReceipt',
+            MESSAGE = 'the attempt was settled, or its worker was taken off',
+            HINT = 'Roll back: another attempt has run, or will.';
+    END IF;
+    PERFORM sluice_drop(ARRAY[action], true);
+END
+$$;
+
+-- MARK: Chores
+
+-- Gives due actions their places.
+CREATE FUNCTION sluice_place_due(now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    due bigint[];
+    lanes bigint[];
+    placed bigint[];
+BEGIN
+    SELECT array_agg(d.id), array_agg(DISTINCT d.queue_id) INTO due, lanes
+    FROM (SELECT a.id, a.queue_id FROM sluice_action_rows AS a WHERE a.not_before <= now_at
+          ORDER BY a.not_before LIMIT 1000) AS d;
+    IF due IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- Lanes before actions, as everywhere.
+    PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes) ORDER BY l.queue_id FOR NO KEY UPDATE;
+    WITH changed AS (
+        UPDATE sluice_action_rows AS a SET not_before = NULL
+        WHERE a.id = ANY (ARRAY(SELECT o.id FROM sluice_action_rows AS o
+                                WHERE o.id = ANY (due) AND o.not_before <= now_at FOR NO KEY UPDATE SKIP LOCKED))
+        RETURNING a.queue_id)
+    SELECT array_agg(c.queue_id) INTO placed FROM changed AS c;
+    IF placed IS NULL THEN
+        RETURN 0;
+    END IF;
+    -- At once, so that no newer action is claimed before the arrival is taken in.
+    UPDATE sluice_lane_rows AS l SET rewind = true WHERE l.queue_id = ANY (placed) AND NOT l.rewind;
+    PERFORM sluice_arrive(placed, true);
+    RETURN cardinality(placed);
+END
+$$;
+
+-- Buries expired actions whose route skips them; others are ended when they are heads, and those that run or have
+-- parked their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait.
+CREATE FUNCTION sluice_expire(me bigint, now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    lanes bigint[];
+    expired bigint[];
+    cancelled bigint[];
+    scheduled bigint[];
+    queues bigint[];
+BEGIN
+    SELECT array_agg(DISTINCT e.queue_id) INTO queues
+    FROM (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.expires_at <= now_at
+          ORDER BY a.expires_at LIMIT 1000) AS e;
+    IF queues IS NULL THEN
+        RETURN 0;
+    END IF;
+    lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (queues)
+                   ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT array_agg(e.id) FILTER (WHERE e.policy = 'skip' AND NOT e.is_cancelled),
+           array_agg(e.id) FILTER (WHERE e.is_cancelled),
+           array_agg(e.id) FILTER (WHERE e.policy <> 'skip' AND NOT e.is_cancelled AND e.not_before IS NOT NULL)
+    INTO expired, cancelled, scheduled
+    FROM (SELECT a.id, a.not_before,
+                 coalesce((SELECT s.is_cancelled FROM sluice_state_rows AS s WHERE s.action_id = a.id), false)
+                 AS is_cancelled,
+                 coalesce((SELECT r.expired FROM sluice_route_rows AS r
+                           WHERE r.worker = me AND r.pool = l.pool AND coalesce(r.kind, '') = ANY (ARRAY[a.kind, ''])
+                           ORDER BY coalesce(r.kind, '') DESC LIMIT 1),
+                          -- Another worker may have a route with a policy of its own.
+                          CASE WHEN sluice_has_route(l.pool, a.kind, me) THEN 'other' ELSE 'skip' END) AS policy
+          FROM sluice_action_rows AS a
+          CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = a.queue_id OFFSET 0) AS l
+          WHERE a.expires_at <= now_at AND a.queue_id = ANY (lanes)
+            AND NOT (l.blocked_action_id IS NOT DISTINCT FROM a.id
+                     AND l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable'))
+            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id)
+          ORDER BY a.expires_at LIMIT 1000) AS e;
+    PERFORM sluice_bury(expired, 'expired', 'its time was over before it could start') WHERE expired IS NOT NULL;
+    PERFORM sluice_drop(cancelled, false) WHERE cancelled IS NOT NULL;
+    -- Their policy is applied when they are heads, so they need a place.
+    UPDATE sluice_action_rows AS a SET not_before = NULL WHERE a.id = ANY (scheduled);
+    PERFORM sluice_arrive(lanes, true) WHERE expired IS NOT NULL OR cancelled IS NOT NULL OR scheduled IS NOT NULL;
+    RETURN coalesce(cardinality(expired), 0) + coalesce(cardinality(cancelled), 0)
+        + coalesce(cardinality(scheduled), 0);
+END
+$$;
+
+-- Shortens what waits longer than was asked, counted from now: the clock was set back (G8). Rare, so it reads all.
+CREATE FUNCTION sluice_shorten_waits(now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    lanes bigint[];
+    shortened integer;
+BEGIN
+    lanes := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.queue_id IN (SELECT a.queue_id FROM sluice_state_rows AS s
+                             JOIN sluice_action_rows AS a ON a.id = s.action_id
+                             WHERE s.next_attempt_at - s.retry_delay > now_at)
+           OR l.ready_at > now_at
+        ORDER BY l.queue_id FOR NO KEY UPDATE);
+    UPDATE sluice_state_rows AS s SET next_attempt_at = now_at + s.retry_delay
+    WHERE s.next_attempt_at - s.retry_delay > now_at;
+    GET DIAGNOSTICS shortened = ROW_COUNT;
+    UPDATE sluice_lane_rows AS l SET ready_at = now_at
+    WHERE l.queue_id = ANY (lanes) AND l.worker IS NULL AND l.ready_at > now_at;
+    UPDATE sluice_gate_rows AS g SET opens_at = now_at + g.closed_for WHERE g.opens_at - g.closed_for > now_at;
+    UPDATE sluice_hold_rows AS h SET since = now_at, until = now_at + (h.until - h.since)
+    WHERE h.until IS NOT NULL AND h.since > now_at;
+    UPDATE sluice_key_rows AS k SET until = now_at + k.keep WHERE k.until - k.keep > now_at;
+    RETURN shortened;
+END
+$$;
+
+-- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much
+-- was done. Call it about once a second, when sluice_step says that something is due, and again while it does something.
+CREATE FUNCTION sluice_chores(epoch bigint, lease interval) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := sluice_now();
+    me CONSTANT bigint := epoch;
+    since timestamptz;
+    gate record;
+    done integer := 0;
+    count integer;
+BEGIN
+    SELECT w.continuous_since INTO since FROM sluice_worker_rows AS w WHERE w.epoch = me FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
+            HINT = 'Register again: its lease was over, and others run its queues.';
+    END IF;
+    IF since > now_at THEN
+        done := done + sluice_shorten_waits(now_at);
+        UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
+    END IF;
+    done := done + sluice_take_off(me, lease);
+    done := done + sluice_place_due(now_at);
+    -- A closing that has ended; the starts are spread over a tenth of it, so that the first refusal stops the rest.
+    FOR gate IN
+        SELECT g.name, g.closed_for FROM sluice_gate_rows AS g WHERE g.opens_at <= now_at
+        ORDER BY g.opens_at LIMIT 100 FOR UPDATE SKIP LOCKED
+    LOOP
+        PERFORM sluice_open_gate(gate.name, greatest(interval '1 s', least(interval '60 s', gate.closed_for / 10)));
+        done := done + 1;
+    END LOOP;
+    done := done + sluice_expire(me, now_at);
+    -- The lanes wake by themselves at this time.
+    DELETE FROM sluice_hold_rows AS h
+    WHERE h.id IN (SELECT o.id FROM sluice_hold_rows AS o WHERE o.until <= now_at FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS count = ROW_COUNT;
+    done := done + count;
+    DELETE FROM sluice_key_rows AS k
+    WHERE k.ctid = ANY (ARRAY(SELECT o.ctid FROM sluice_key_rows AS o WHERE o.until <= now_at
+                              ORDER BY o.until LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS count = ROW_COUNT;
+    done := done + count;
+    DELETE FROM sluice_token_rows AS t
+    WHERE t.token = ANY (ARRAY(SELECT o.token FROM sluice_token_rows AS o WHERE o.at <= now_at - interval '1 hour'
+                               ORDER BY o.at LIMIT 1000 FOR UPDATE SKIP LOCKED));
+    GET DIAGNOSTICS count = ROW_COUNT;
+    done := done + count;
+    -- No row says the same as one that has recovered.
+    DELETE FROM sluice_rate_rows AS r
+    WHERE r.name IN (SELECT o.name FROM sluice_rate_rows AS o WHERE o.next_at <= now_at - interval '1 minute'
+                     FOR UPDATE SKIP LOCKED);
+    RETURN done;
+END
+$$;
