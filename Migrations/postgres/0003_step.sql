@@ -718,7 +718,9 @@ BEGIN
     pools_now := worker_row.pools;
     any_hold := worker_row.any_hold;
     last_opening := worker_row.opening;
-    IF worker_row.lease_until - now_at NOT BETWEEN lease_length / 2 AND lease_length + interval '1 s' THEN
+    -- Renewed often enough that five sixths are left after each step: the broker stops its handlers when it has had no
+    -- answer for two thirds of the lease, and does not know which step has renewed it.
+    IF worker_row.lease_until - now_at NOT BETWEEN lease_length * 5 / 6 AND lease_length + interval '1 s' THEN
         UPDATE sluice_worker_rows AS w
         SET lease_until = now_at + lease_length,
             continuous_since = CASE
