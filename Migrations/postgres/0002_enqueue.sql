@@ -886,7 +886,7 @@ BEGIN
         UPDATE sluice_lane_rows AS l
         SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
         WHERE l.queue_id = queue AND l.blocked_action_id = sluice_enqueue_one.id
-          AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate');
+          AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate', 'permit', 'rate');
         is_new := true;
         RETURN;
     END IF;
