@@ -526,17 +526,21 @@ $$;
 CREATE FUNCTION sluice_is_too_deep(payload text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT
 AS $$
+DECLARE
+    brackets text;
 BEGIN
     -- Most payloads do not have as many brackets.
     IF length(payload) <= 1024 OR length(payload) - length(translate(payload, '[{', '')) <= 512 THEN
         RETURN false;
     END IF;
-    RETURN (
-        SELECT max(d.depth) > 512
-        FROM (SELECT sum(CASE WHEN b.bracket IN ('[', '{') THEN 1 ELSE -1 END) OVER (ORDER BY b.place) AS depth
-              FROM regexp_split_to_table(
-                       regexp_replace(regexp_replace(payload, '"(?:[^"\\]|\\.)*"', '', 'g'), '[^][{}]', '', 'g'), '')
-                   WITH ORDINALITY AS b (bracket, place)) AS d);
+    brackets := regexp_replace(regexp_replace(payload, '"(?:[^"\\]|\\.)*"', '', 'g'), '[^][{}]+', '', 'g');
+    brackets := translate(brackets, '{}', '[]');
+    -- Each round removes the innermost level.
+    FOR level IN 1 .. 512 LOOP
+        EXIT WHEN brackets = '';
+        brackets := replace(brackets, '[]', '');
+    END LOOP;
+    RETURN brackets <> '';
 END
 $$;
 
@@ -614,7 +618,8 @@ $$;
 --   calls:        actions with one number are stored all or none; NULL: each for itself.
 --   sort_keys:    as from sluice_sort_bytes. fixes_sort: the type is set by options, so it is the queue's from now on.
 --   key_policies: keep (default), refuse or replace, as in DeduplicationKey; key_keep: none by default.
---   depths:       the most actions that the queue may have with this one.
+--   depths:       the most actions that the queue may have with this one; those that run or are scheduled count. In
+--                 another isolation level than READ COMMITTED they are counted as the transaction sees them.
 -- One row for each action: its id, and whether it was stored or has replaced one that waits (is_new). A refused action
 -- costs the other calls nothing: its refusal is queueFull, duplicateKey (then id is that of the key's action) or
 -- sortKeyMismatch, and the other actions of its call have no id.
@@ -631,7 +636,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
-    now_ timestamptz := sluice_now();
+    now_ timestamptz;
     count_ integer := cardinality(queues);
     queue_ids bigint[];
     ids bigint[];
@@ -662,6 +667,7 @@ BEGIN
     queue_ids := sluice_make_queues(queues, sort_types);
     -- From here on the appends of others to these queues wait. Each statement below sees what they have committed.
     PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(queue_ids) AS q (queue_id)));
+    now_ := sluice_now();
 
     -- Usually nothing refuses an action, and a few statements store all.
     is_singly := EXISTS (
@@ -880,7 +886,7 @@ BEGIN
         UPDATE sluice_lane_rows AS l
         SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
         WHERE l.queue_id = queue AND l.blocked_action_id = sluice_enqueue_one.id
-          AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate');
+          AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate', 'permit', 'rate');
         is_new := true;
         RETURN;
     END IF;
