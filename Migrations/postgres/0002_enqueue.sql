@@ -8,8 +8,6 @@
 -- would be planned for each call, which takes longer than to run them.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
--- MARK: Names
-
 -- Whether a pattern (a queue's name, a prefix that ends in /*, or *) matches a queue's name.
 CREATE FUNCTION sluice_matches(pattern text, name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -30,8 +28,6 @@ AS $$
          ORDER BY p.pattern = sluice_pool_of.name DESC, octet_length(p.pattern) DESC LIMIT 1),
         0)
 $$;
-
--- MARK: Sort keys
 
 -- The microseconds since 1970 of a date in ISO 8601; NULL if the text is none. The forms are those that the library
 -- reads. No cast: casts depend on the session's settings and do not know the year 0.
@@ -243,8 +239,6 @@ BEGIN
 END
 $$;
 
--- MARK: Ends of actions
-
 -- The first 2000 bytes of an error's text, as in the file.
 CREATE FUNCTION sluice_bounded(error text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT
@@ -315,8 +309,6 @@ BEGIN
 END
 $$;
 
--- MARK: Arrivals
-
 -- Rings the doorbell if a worker waits. NOTIFY takes one lock for the whole server at commit, so it is not rung while
 -- all workers are busy. The channel has the schema's name, cut off like all names of PostgreSQL.
 CREATE FUNCTION sluice_ring() RETURNS void
@@ -341,8 +333,6 @@ BEGIN
     END IF;
 END
 $$;
-
--- MARK: Queues
 
 -- The processes that have locked or, by RowExclusiveLock, created any queue, and do not wait themselves.
 CREATE FUNCTION sluice_lockers(mode text) RETURNS text
@@ -519,8 +509,6 @@ BEGIN
     FROM unnest(actions, new_keys) AS n (id, new_key) WHERE a.id = n.id AND n.new_key IS NOT NULL;
 END
 $$;
-
--- MARK: Enqueue
 
 -- Whether arrays and objects of a JSON text are nested deeper than 512, which the library refuses to read.
 CREATE FUNCTION sluice_is_too_deep(payload text) RETURNS boolean
@@ -974,8 +962,6 @@ BEGIN
     RETURN action;
 END
 $$;
-
--- MARK: Tokens
 
 -- Whether the transaction that enqueued with a token was committed: the ids of its actions in order (NULL: refused). If
 -- it was not, NULL: it cannot be committed any more, as its token is taken. Waits for one that is about to commit. The
