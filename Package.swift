@@ -223,6 +223,7 @@ let package = Package(
                 "SluiceSQLite",
                 "Sluice",
                 "SluiceBackground",
+                "SluicePostgres",
                 "SluiceTestKit",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),

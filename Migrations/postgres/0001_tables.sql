@@ -1,11 +1,6 @@
 -- The tables of a fleet, in the schema that the migration runs in. Those whose names end in _rows are internal: use the
 -- functions of 0002 to 0004 and the views of 0005 instead. The clock is the server's: see sluice_now().
 
-CREATE TABLE sluice_migrations (
-    version    integer PRIMARY KEY,
-    applied_at timestamptz NOT NULL
-);
-
 -- Tests replace it, to set the time.
 CREATE FUNCTION sluice_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT clock_timestamp()';
 

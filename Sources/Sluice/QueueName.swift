@@ -10,7 +10,7 @@ public struct QueueName: CheckedName {
     /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) { self.rawValue = rawValue }
 
-    func validate() throws(SluiceError) {
+    package func validate() throws(SluiceError) {
         let count = rawValue.utf8.count
         let problem: String? =
             count == 0
@@ -22,7 +22,7 @@ public struct QueueName: CheckedName {
     }
 
     // A pattern could not address a name with `*` alone. Queues of earlier versions may have one, and run.
-    func validateForActions() throws(SluiceError) {
+    package func validateForActions() throws(SluiceError) {
         try validate()
         guard !rawValue.utf8.contains(UInt8(ascii: "*")) else {
             throw SluiceError(

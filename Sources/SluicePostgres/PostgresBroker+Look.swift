@@ -1,12 +1,6 @@
 #if PostgreSQL
 public import Sluice
 
-#if canImport(FoundationEssentials)
-public import struct FoundationEssentials.Date
-#else
-public import struct Foundation.Date
-#endif
-
 /// Reading the queues, as ``Broker`` does; each read has a snapshot of its own.
 extension PostgresBroker {
     /// Returns the state of a queue, with all reasons why it does not move: see ``Broker/status(of:)``.

@@ -13,7 +13,9 @@ extension PostgresBroker {
     @discardableResult public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
         let word = try await act("cancelling", "SELECT @sluice_cancel($1) AS answer", ["\(action)"])
         switch word {
-        case "removed": return .removed
+        case "removed":
+            loop.noteEnd(of: action, .removed)
+            return .removed
         case "signalled":
             runner.cancel(action, .removal)
             return .signalled

@@ -1,6 +1,7 @@
 #if PostgreSQL
 internal import Logging
 public import Sluice
+internal import Synchronization
 
 extension PostgresBroker {
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled: see ``Broker/run()``.
@@ -22,7 +23,7 @@ extension PostgresBroker {
         defer { ended() }
         options.logger.info("the broker runs")
         try await withTaskCancellationHandler {
-            try await withoutCancellation { [loop] in try await loop.run() }
+            try await withoutCancellation { [loop] () async throws(SluiceError) in try await loop.run() }
         } onCancel: {
             requestStop(grace: .zero)
         }
@@ -73,13 +74,14 @@ extension PostgresBroker {
         _ = try pattern.form()
         var mustRun = !isRunning
         while !Task.isCancelled {
+            let changes = loop.changes
             if isRunning { mustRun = false } else if !mustRun { return }
             if life.withLock({ $0.state == .closed }) { return }
             if !mustRun {
                 let left = try await workLeft(pattern)
                 if left == 0 { return }
             }
-            await loop.change(within: server.pollInterval)
+            await loop.change(since: changes, within: server.pollInterval)
         }
     }
 
@@ -100,12 +102,13 @@ extension PostgresBroker {
     public func settled(_ action: ActionID) async throws -> ActionEnd {
         while true {
             try Task.checkCancellation()
+            let changes = loop.changes
             switch try await self.action(action).phase {
             case .ended(let end): return end
             case .dead(let cause, _): return .deadLettered(cause)
             case .waiting, .scheduled, .running, .retrying, .parked: break
             }
-            await loop.change(within: server.pollInterval)
+            await loop.change(since: changes, within: server.pollInterval)
         }
     }
 }

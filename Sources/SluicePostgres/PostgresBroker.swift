@@ -59,7 +59,7 @@ public final class PostgresBroker: Sendable {
         (self.options, self.server) = (options, server)
         let address = PostgresAddress(url: url, schema: server.schema)
         let clock: (@Sendable () -> Timestamp)? =
-            server.setsServerClock ? { [clock = options.clock] in clock.now } : nil
+            server.setsServerClock ? { @Sendable [clock = options.clock] in clock.now } : nil
         calls = PostgresConnection(address, clock: clock)
         do throws(PostgresFailure) {
             try await PostgresSchema.migrate(calls, server.schema)
@@ -118,6 +118,7 @@ public final class PostgresBroker: Sendable {
 
     /// Something has changed that workers and observers may have to look at.
     func changed() {
+        loop.wakeWatchers()
         loop.kick()
         observers.poke(nil)
     }

@@ -102,7 +102,7 @@ final class PostgresLink {
         var rows = PostgresRows(columns: [], rows: [])
         var failure: PostgresFailure?
         while true {
-            try await(until: deadline)
+            try waitForResult(until: deadline)
             guard let result = PQgetResult(connection) else { break }
             defer { PQclear(result) }
             switch PQresultStatus(result) {
@@ -116,7 +116,7 @@ final class PostgresLink {
     }
 
     /// Waits until a result can be read without blocking.
-    private func await(until deadline: ContinuousClock.Instant) throws(PostgresFailure) {
+    private func waitForResult(until deadline: ContinuousClock.Instant) throws(PostgresFailure) {
         while true {
             let unsent = PQflush(connection)
             guard unsent >= 0 else { throw .lost(Self.line(PQerrorMessage(connection))) }

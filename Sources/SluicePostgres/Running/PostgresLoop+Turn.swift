@@ -1,6 +1,7 @@
 #if PostgreSQL
 internal import Logging
 internal import Sluice
+internal import Synchronization
 
 extension PostgresLoop {
     private static let sql = """
@@ -29,6 +30,11 @@ extension PostgresLoop {
             putBack(outcomes, wereSent: error.mayHaveCommitted)
             throw error
         }
+        // This process was frozen meanwhile: others may have its queues by now, and it starts nothing.
+        guard options.clock.uptime - sent <= server.lease * 2 / 3 else {
+            putBack(outcomes, wereSent: true)
+            throw .lost("the answer came too late")
+        }
         (work.renewed, work.hasCancelled) = (sent, false)
         let due = digest(rows, outcomes, &work)
         return isBusy ? options.clock.now : due
@@ -37,7 +43,9 @@ extension PostgresLoop {
     /// Does what is to be done from time to time; returns whether there may be more.
     private func chores(_ work: inout Work) async throws(PostgresFailure) -> Bool {
         let now = options.clock.uptime
-        if let last = work.choresDone, now - last < Self.choreInterval { return false }
+        let isDue = work.due.map { $0 <= options.clock.now } ?? false
+        if let last = work.choresDone, !isDue, now - last < Self.choreInterval { return false }
+        work.due = nil
         let rows = try await connection.call(
             "SELECT @sluice_chores($1, $2) AS count",
             ["\(work.epoch)", server.lease.postgresText],
@@ -154,6 +162,7 @@ extension PostgresLoop {
             outcome.finish?(Answer(result: result, next: outcome.finish == nil ? nil : next))
         }
         for next in others { runner.start(next.action, next.route) }
+        work.due = due
         let hasWork = !outcomes.isEmpty || !others.isEmpty
         return hasWork ? options.clock.now : due
     }

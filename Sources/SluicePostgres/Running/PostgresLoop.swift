@@ -41,6 +41,8 @@ final class PostgresLoop: AttemptSource {
         var sleeper: CheckedContinuation<Void, Never>?
         var watchers: [Int: CheckedContinuation<Void, Never>] = [:]
         var lastWatcher = 0
+        /// How often something may have changed.
+        var changes = 0
         var ends = EndedActions()
     }
 
@@ -54,7 +56,8 @@ final class PostgresLoop: AttemptSource {
         /// By the broker's uptime: the last renewal of the lease, and the last chores.
         var renewed: Duration = .zero
         var choresDone: Duration?
-        var arrivalsReset: Duration = .zero
+        /// By the wall clock: when something is due that chores must do first.
+        var due: Timestamp?
         var pause: Duration = .milliseconds(20)
     }
 
@@ -168,8 +171,11 @@ final class PostgresLoop: AttemptSource {
         sleeper?.resume()
     }
 
-    /// Waits until the loop has done something, or for a time.
-    func change(within limit: Duration) async {
+    /// How often something may have changed: read it before looking, to wait for the next change after it.
+    var changes: Int { state.withLock { $0.changes } }
+
+    /// Waits until something may have changed since a count was read, or for a time.
+    func change(since count: Int, within limit: Duration) async {
         let number = state.withLock { state in
             state.lastWatcher += 1
             return state.lastWatcher
@@ -182,7 +188,7 @@ final class PostgresLoop: AttemptSource {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isCancelled = state.withLock { state in
-                    if Task.isCancelled { return true }
+                    if Task.isCancelled || state.changes != count { return true }
                     state.watchers[number] = continuation
                     return false
                 }
@@ -199,12 +205,14 @@ final class PostgresLoop: AttemptSource {
 
     func wakeWatchers() {
         let watchers = state.withLock { state in
+            state.changes += 1
             defer { state.watchers = [:] }
             return state.watchers.values
         }
         for watcher in watchers { watcher.resume() }
     }
 
+    func noteEnd(of action: ActionID, _ end: ActionEnd) { state.withLock { $0.ends.note(action, end) } }
     func end(of action: ActionID) -> ActionEnd? { state.withLock { $0.ends[action] } }
 
     func setTimer(_ claim: Int64, _ route: Route) {

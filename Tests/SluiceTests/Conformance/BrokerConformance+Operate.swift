@@ -179,7 +179,7 @@ extension BrokerConformance {
         try await running(broker) {
             _ = try await log.wait(forCount: 1)
             #expect(log.elements == ["now"])
-            try await #expect(broker.status(of: "notes").state == .scheduled)
+            try await until { try await broker.status(of: "notes").state == .scheduled }
             try await #expect(broker.reschedule(late, notBefore: now.addingTimeInterval(120)) == .done)
             engine.clock.advance(by: .seconds(60))
             try await #expect(broker.status(of: "notes").state == .scheduled)

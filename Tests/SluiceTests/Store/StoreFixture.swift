@@ -141,7 +141,7 @@ extension ActionDraft {
 extension Attempt {
     /// An attempt of no broker's.
     init(_ action: ClaimedAction, of store: Store) {
-        self.init(action, of: AttemptOrigin(store, BrokerReference()))
+        self.init(action, of: FileAttemptOrigin(store, BrokerReference()))
     }
 }
 

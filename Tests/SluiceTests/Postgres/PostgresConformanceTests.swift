@@ -1,0 +1,22 @@
+#if PostgreSQL
+import Sluice
+import SluicePostgres
+import SluiceTestKit
+import Testing
+
+@Suite(
+    "What every broker promises, on PostgreSQL",
+    .timeLimit(.minutes(2)),
+    .enabled(if: TestServer.shared != nil, "there is no PostgreSQL server to run")
+)
+struct PostgresConformanceTests {
+    /// What the first version does not have; `PostgreSQL.md` says why.
+    static let passedOver: Set<BrokerPromise> = [.predicates]
+
+    @Test("The engine on PostgreSQL keeps each promise", arguments: BrokerPromise.allCases)
+    func postgres(_ promise: BrokerPromise) async throws {
+        guard !Self.passedOver.contains(promise), let server = TestServer.shared else { return }
+        try await BrokerConformance(PostgresSite(server)).check(promise)
+    }
+}
+#endif
