@@ -2,7 +2,8 @@
 -- It locks the lane before it reads the action, so the act and a step come one after the other.
 --
 -- The answers are words: see each function. An act on many actions handles at most 1,000 in a call, so that a queue is
--- not locked for long; its answer says how to call it again.
+-- not locked for long; its answer says how to call it again. Sessions keep plans: those of acts on one action must be
+-- good for large tables too, and those of acts on many are made for each call.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
 -- MARK: Locks and lanes
@@ -36,7 +37,8 @@ $$;
 
 -- Locks the lanes of queues, the smallest number first, and makes those that are missing.
 CREATE FUNCTION sluice_lock_lanes(queues bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     next_queue bigint;
 BEGIN
@@ -66,7 +68,8 @@ $$;
 
 -- Locks the lane of an action, and returns its queue; NULL if there is no such action.
 CREATE FUNCTION sluice_lock_action(action bigint) RETURNS bigint
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     seen   bigint;
     locked bigint;
@@ -88,7 +91,8 @@ $$;
 -- `rewinds`: an action has a place that may be before the lane's low_id. The act says so in the lane, which it has
 -- locked. An arrival would say so only when a step takes it in, and a later action could be claimed before.
 CREATE FUNCTION sluice_touch(queues bigint[], rewinds boolean, lifted bigint[] DEFAULT '{}') RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     now_ timestamptz := sluice_now();
 BEGIN
@@ -119,7 +123,8 @@ $$;
 -- Marks actions that enter failing queues from elsewhere: their numbers may be smaller than fail_through_id, and they
 -- are spared.
 CREATE FUNCTION sluice_spare(actions bigint[], queues bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     INSERT INTO sluice_state_rows (action_id, spared_through)
     SELECT a.id, l.fail_through_id
@@ -133,7 +138,8 @@ $$;
 
 -- Cancels actions whose lanes are locked: removes those that wait, marks those that run, and returns the latter.
 CREATE FUNCTION sluice_cancel_locked(actions bigint[], queues bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     running bigint[];
     waiting bigint[];
@@ -155,7 +161,8 @@ $$;
 -- Cancels an action. 'removed': it waited. 'signalled': it runs; its worker cancels the handler, and any outcome but
 -- success removes the action. 'tooLate': there is no such action.
 CREATE FUNCTION sluice_cancel(action bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(action);
 BEGIN
@@ -168,7 +175,8 @@ $$;
 -- `last` as `through`, which spares the actions enqueued since the first call.
 CREATE FUNCTION sluice_cancel_tag(tag text, after bigint DEFAULT 0, through bigint DEFAULT NULL)
 RETURNS TABLE (removed integer, signalled bigint[], last bigint, next bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     found   bigint[];
     queues  bigint[];
@@ -199,7 +207,8 @@ $$;
 -- and the same `last` as `through`, which spares the actions enqueued since the first call.
 CREATE FUNCTION sluice_cancel_queues(pattern text, start text DEFAULT NULL, through bigint DEFAULT NULL)
 RETURNS TABLE (removed integer, signalled bigint[], last bigint, next text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     found  bigint[];
@@ -238,7 +247,8 @@ $$;
 
 -- Gives an action that does not run to another queue. Both lanes and the target's row are locked.
 CREATE FUNCTION sluice_relocate(action bigint, source bigint, target bigint) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action;
     UPDATE sluice_state_rows AS s SET moves_to = NULL WHERE s.action_id = action AND s.moves_to IS NOT NULL;
@@ -257,7 +267,8 @@ $$;
 -- Gives a queue whose row is locked a type of sort key, and returns whether it has that type. A queue with actions, or
 -- to which one moves, keeps its own.
 CREATE FUNCTION sluice_take_sort_type(queue bigint, wanted text) RETURNS boolean
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     IF EXISTS (SELECT FROM sluice_queue_rows AS q WHERE q.queue_id = queue AND q.sort_type = wanted) THEN
         RETURN true;
@@ -276,7 +287,8 @@ $$;
 -- max_depth and sort_type: what the application's options say of the other queue.
 CREATE FUNCTION sluice_move(action bigint, queue text, max_depth integer DEFAULT NULL, sort_type text DEFAULT NULL)
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     source record;
     target record;
@@ -390,7 +402,8 @@ $$;
 -- Makes a waiting action the next to start in its queue; a scheduled one is due at once. A wait for a retry stays, and
 -- the queue then waits for it. 'done'; 'running': nothing was changed; 'missing'.
 CREATE FUNCTION sluice_move_to_front(action bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked  bigint := sluice_lock_action(action);
     own     record;
@@ -443,7 +456,8 @@ $$;
 -- runs, and the edit is for its next attempt. 'running': it runs, and if_running is 'refuse'. 'missing'.
 CREATE FUNCTION sluice_edit(action bigint, kind text, payload text, version integer, if_running text DEFAULT 'next')
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked  bigint;
     claimed bigint;
@@ -479,7 +493,8 @@ $$;
 -- Schedules an action for later, or makes it due now, with NULL or a time in the past. A wait for a retry stays, and so
 -- does a parking that the action has caused. 'done'; 'running': nothing was changed; 'missing'.
 CREATE FUNCTION sluice_reschedule(action bigint, not_before timestamptz) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(action);
     due_at timestamptz := CASE WHEN sluice_reschedule.not_before > sluice_now() THEN sluice_reschedule.not_before END;
@@ -495,7 +510,8 @@ $$;
 -- Sets or clears the time after which an action does not start. 'done'; 'deferred': it runs, and the running attempt is
 -- not affected; 'missing'.
 CREATE FUNCTION sluice_set_expiry(action bigint, expires_at timestamptz) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(action);
 BEGIN
@@ -509,7 +525,8 @@ $$;
 
 -- Sets or clears the tag of an action at once, also while it runs. 'done' or 'missing'.
 CREATE FUNCTION sluice_set_tag(action bigint, tag text) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     IF octet_length(tag) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
@@ -525,7 +542,8 @@ $$;
 -- the action; 'running' with the action that runs: nothing was changed; 'empty'.
 CREATE FUNCTION sluice_skip_head(queue text, reason text DEFAULT 'skipped')
 RETURNS TABLE (result text, action bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := (SELECT q.queue_id FROM sluice_queue_rows AS q WHERE q.name = queue);
 BEGIN
@@ -565,7 +583,8 @@ $$;
 -- begun since the first call.
 CREATE FUNCTION sluice_retry_now(pattern text, before timestamptz DEFAULT NULL)
 RETURNS TABLE (changed integer, again timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     now_    timestamptz := sluice_now();
     bounds  record;
@@ -629,7 +648,8 @@ $$;
 -- so this statement sees the lane. It waits for no lane: a step that has one may wait for the row. Such a lane gets an
 -- arrival, which is taken in when the lane is free.
 CREATE FUNCTION sluice_wake_blocked(reason text, detail text, spread interval) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     now_ timestamptz := sluice_now();
     free bigint[];
@@ -759,7 +779,8 @@ $$;
 -- Puts dead letters back whose queues and lanes are locked, and returns those that were there. The others stay: their
 -- queues have another type of sort key now.
 CREATE FUNCTION sluice_requeue_locked(letters bigint[], queues bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     of_queue bigint;
     fitting  bigint[];
@@ -797,7 +818,8 @@ $$;
 
 -- Puts a dead letter back at its old place, with no attempt spent and no expiry; returns whether there was one.
 CREATE FUNCTION sluice_requeue(action bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     letter record;
 BEGIN
@@ -821,7 +843,8 @@ $$;
 CREATE FUNCTION sluice_requeue_all(pattern text, cause text DEFAULT NULL, after bigint DEFAULT 0,
                                    through bigint DEFAULT NULL)
 RETURNS TABLE (requeued integer, kept integer, first_kept bigint, last bigint, next bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     found  bigint[];
@@ -849,7 +872,8 @@ $$;
 
 -- Deletes a dead letter with its history; returns whether there was one.
 CREATE FUNCTION sluice_purge(action bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     DELETE FROM sluice_dead_rows AS d WHERE d.id = action;
     IF NOT FOUND THEN RETURN false; END IF;

@@ -95,7 +95,7 @@ CREATE TRIGGER sluice_actions_insert INSTEAD OF INSERT ON sluice_actions
 -- DELETE FROM sluice_actions removes an action, and unblocks a queue that the action parked. The slot of a running
 -- action is free when its handler has returned; its worker cancels the handler.
 CREATE FUNCTION sluice_actions_delete() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(OLD.id);
 BEGIN
@@ -120,7 +120,7 @@ CREATE TRIGGER sluice_actions_delete INSTEAD OF DELETE ON sluice_actions
 -- head usually has none, and `next_attempt_at = NULL` means "now". PostgreSQL does not say which columns an UPDATE of a
 -- view names, so one that changes no value counts as that.
 CREATE FUNCTION sluice_actions_update() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off AS $$
 DECLARE
     now_     timestamptz := sluice_now();
     is_moved boolean := NEW.queue IS DISTINCT FROM OLD.queue;
@@ -491,9 +491,11 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT SET jit = off SET enable_seqsca
     FROM (SELECT q.queue_id, q.name
           FROM sluice_queue_rows AS q LEFT JOIN sluice_lane_rows AS l ON l.queue_id = q.queue_id
           WHERE q.name > coalesce(after, '') AND q.name >= low AND q.name < high
-            AND (EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NULL)
-                 OR EXISTS (SELECT FROM sluice_action_rows AS a
-                            WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL)
+            -- Not EXISTS: the planner may read all actions for it.
+            AND ((SELECT a.id FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NULL
+                  LIMIT 1) IS NOT NULL
+                 OR (SELECT a.id FROM sluice_action_rows AS a
+                     WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL LIMIT 1) IS NOT NULL
                  OR l.worker IS NOT NULL)
           ORDER BY q.name LIMIT size) AS t
 $$;
@@ -534,7 +536,8 @@ $$;
 CREATE FUNCTION sluice_statuses(pattern text, states text[] DEFAULT NULL, lim integer DEFAULT 1000,
                                 after text DEFAULT NULL)
 RETURNS SETOF sluice_queue_facts
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     -- Not with the collation of the database: names are ordered by their bytes.
@@ -589,7 +592,8 @@ RETURNS TABLE (action bigint, phase text, at timestamptz, cause text, ahead bigi
                sort_type text, sort_key bytea, own_tag text, gate text, expires_at timestamptz,
                enqueued_at timestamptz, attempts integer, last_error text, payload text, version integer,
                has_succeeded boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     now_   timestamptz := sluice_now();
     chosen bigint[] := ids;
@@ -667,7 +671,8 @@ $$;
 
 -- Waiting and running actions, by queue, in the order in which each queue runs them; then those that are scheduled.
 CREATE FUNCTION sluice_summaries(pattern text, lim integer) RETURNS SETOF sluice_actions
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds   record;
     page     bigint[];
@@ -738,7 +743,8 @@ $$;
 CREATE FUNCTION sluice_work_left(pattern text, worker bigint DEFAULT NULL, is_enough boolean DEFAULT false)
 RETURNS TABLE (due bigint, elsewhere bigint, parked bigint, undecodable bigint, unknown_kind bigint, held bigint,
                gate bigint, next_at timestamptz, now_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     queues bigint[];
