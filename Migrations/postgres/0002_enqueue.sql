@@ -8,8 +8,6 @@
 -- would be planned for each call, which takes longer than to run them.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
--- MARK: Names
-
 -- Whether a pattern (a queue's name, a prefix that ends in /*, or *) matches a queue's name.
 CREATE FUNCTION sluice_matches(pattern text, name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -30,8 +28,6 @@ AS $$
          ORDER BY p.pattern = sluice_pool_of.name DESC, octet_length(p.pattern) DESC LIMIT 1),
         0)
 $$;
-
--- MARK: Sort keys
 
 -- The microseconds since 1970 of a date in ISO 8601; NULL if the text is none. The forms are those that the library
 -- reads. No cast: casts depend on the session's settings and do not know the year 0.
@@ -243,8 +239,6 @@ BEGIN
 END
 $$;
 
--- MARK: Ends of actions
-
 -- The first 2000 bytes of an error's text, as in the file.
 CREATE FUNCTION sluice_bounded(error text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT
@@ -315,8 +309,6 @@ BEGIN
 END
 $$;
 
--- MARK: Arrivals
-
 -- Rings the doorbell if a worker waits. NOTIFY takes one lock for the whole server at commit, so it is not rung while
 -- all workers are busy. The channel has the schema's name, cut off like all names of PostgreSQL.
 CREATE FUNCTION sluice_ring() RETURNS void
@@ -341,8 +333,6 @@ BEGIN
     END IF;
 END
 $$;
-
--- MARK: Queues
 
 -- The processes that have locked or, by RowExclusiveLock, created any queue, and do not wait themselves.
 CREATE FUNCTION sluice_lockers(mode text) RETURNS text
@@ -520,23 +510,25 @@ BEGIN
 END
 $$;
 
--- MARK: Enqueue
-
 -- Whether arrays and objects of a JSON text are nested deeper than 512, which the library refuses to read.
 CREATE FUNCTION sluice_is_too_deep(payload text) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT
 AS $$
+DECLARE
+    brackets text;
 BEGIN
     -- Most payloads do not have as many brackets.
     IF length(payload) <= 1024 OR length(payload) - length(translate(payload, '[{', '')) <= 512 THEN
         RETURN false;
     END IF;
-    RETURN (
-        SELECT max(d.depth) > 512
-        FROM (SELECT sum(CASE WHEN b.bracket IN ('[', '{') THEN 1 ELSE -1 END) OVER (ORDER BY b.place) AS depth
-              FROM regexp_split_to_table(
-                       regexp_replace(regexp_replace(payload, '"(?:[^"\\]|\\.)*"', '', 'g'), '[^][{}]', '', 'g'), '')
-                   WITH ORDINALITY AS b (bracket, place)) AS d);
+    brackets := regexp_replace(regexp_replace(payload, '"(?:[^"\\]|\\.)*"', '', 'g'), '[^][{}]+', '', 'g');
+    brackets := translate(brackets, '{}', '[]');
+    -- Each round removes the innermost level.
+    FOR level IN 1 .. 512 LOOP
+        EXIT WHEN brackets = '';
+        brackets := replace(brackets, '[]', '');
+    END LOOP;
+    RETURN brackets <> '';
 END
 $$;
 
@@ -614,7 +606,8 @@ $$;
 --   calls:        actions with one number are stored all or none; NULL: each for itself.
 --   sort_keys:    as from sluice_sort_bytes. fixes_sort: the type is set by options, so it is the queue's from now on.
 --   key_policies: keep (default), refuse or replace, as in DeduplicationKey; key_keep: none by default.
---   depths:       the most actions that the queue may have with this one.
+--   depths:       the most actions that the queue may have with this one; those that run or are scheduled count. In
+--                 another isolation level than READ COMMITTED they are counted as the transaction sees them.
 -- One row for each action: its id, and whether it was stored or has replaced one that waits (is_new). A refused action
 -- costs the other calls nothing: its refusal is queueFull, duplicateKey (then id is that of the key's action) or
 -- sortKeyMismatch, and the other actions of its call have no id.
@@ -631,7 +624,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
-    now_ timestamptz := sluice_now();
+    now_ timestamptz;
     count_ integer := cardinality(queues);
     queue_ids bigint[];
     ids bigint[];
@@ -662,6 +655,7 @@ BEGIN
     queue_ids := sluice_make_queues(queues, sort_types);
     -- From here on the appends of others to these queues wait. Each statement below sees what they have committed.
     PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(queue_ids) AS q (queue_id)));
+    now_ := sluice_now();
 
     -- Usually nothing refuses an action, and a few statements store all.
     is_singly := EXISTS (
@@ -880,7 +874,7 @@ BEGIN
         UPDATE sluice_lane_rows AS l
         SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
         WHERE l.queue_id = queue AND l.blocked_action_id = sluice_enqueue_one.id
-          AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate');
+          AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate', 'permit', 'rate');
         is_new := true;
         RETURN;
     END IF;
@@ -968,8 +962,6 @@ BEGIN
     RETURN action;
 END
 $$;
-
--- MARK: Tokens
 
 -- Whether the transaction that enqueued with a token was committed: the ids of its actions in order (NULL: refused). If
 -- it was not, NULL: it cannot be committed any more, as its token is taken. Waits for one that is about to commit. The
