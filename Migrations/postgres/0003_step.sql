@@ -508,7 +508,7 @@ END
 $$;
 
 -- Counts a start by a rate limit, if it allows one now. The algorithm is GCRA, as in the file: a limit is one time, to
--- which each start adds the interval. Never waits: while another step starts by the same limit, the queue waits in line.
+-- which each start adds the interval. Never waits: while another step has the limit, the queue waits in line.
 CREATE FUNCTION sluice_start_by_rate(name text, rate_interval interval, tolerance interval, is_forced boolean,
                                      now_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -631,8 +631,8 @@ $$;
 --   editLost: a success whose attempt had not seen an edit, in addition.
 --   claimed: an action to run. follows: the receipt's claim whose queue goes on.
 --   cancel: a claim of this worker that was cancelled; in each step until it is settled.
---   next: always, and last. due_at: when something is due; the time of the step if there is more now; NULL if nothing is
---       known.
+--   next: always, and last. due_at: when something is due; the time of the step if there is more now; NULL if
+--       nothing is known.
 -- Each statement has a snapshot of its own, and its condition one usable index. The order is part of the guarantees:
 -- the worker's row first, so that nobody takes the worker off meanwhile (G6); then lanes; heads are read after locking.
 CREATE FUNCTION sluice_step(
@@ -910,8 +910,8 @@ BEGIN
             AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me);
     END IF;
 
-    -- 6. Heads: of the lanes that are kept (phase 1; the one suspect if this is its trial), of ready lanes (2), of lanes
-    -- that wait for a permit or a rate (3), of lanes whose turn is over, if permits are left (4).
+    -- 6. Heads: of the lanes that are kept (phase 1; the one suspect if this is its trial), of ready lanes (2), of
+    -- lanes that wait for a permit or a rate (3), of lanes whose turn is over, if permits are left (4).
     FOR phase IN 1 .. 4 LOOP
         IF phase = 1 THEN
             IF is_trial THEN
@@ -1504,7 +1504,7 @@ END
 $$;
 
 -- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much
--- was done. Call it about once a second, when sluice_step says that something is due, and again while it does something.
+-- was done. Call it about once a second, when sluice_step says that something is due, and again while it does some.
 CREATE FUNCTION sluice_chores(epoch bigint, lease interval) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
