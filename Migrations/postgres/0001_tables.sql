@@ -21,8 +21,9 @@ CREATE TABLE sluice_queue_rows (
     queue_id  bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name      text COLLATE "C" NOT NULL UNIQUE CHECK (octet_length(name) BETWEEN 1 AND 512 AND strpos(name, '*') = 0),
     -- The type of all sort keys in the queue, as in the file. Set by the first action of an empty queue.
-    sort_type text NOT NULL CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')
-                                   OR sort_type ~ '^composite:[idrt](,[idrt]){1,3}$'),
+    sort_type text NOT NULL
+              CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')
+                     OR sort_type ~ '^composite:(integer|date|real|text)(,(integer|date|real|text)){1,3}$'),
     -- The most specific pattern that matches; 0: none does.
     pool      integer NOT NULL
 );
@@ -34,8 +35,9 @@ CREATE TABLE sluice_action_rows (
     -- Taken while the queue's row is locked, so the ids of a queue rise in the order of the commits.
     id          bigint GENERATED ALWAYS AS IDENTITY (CACHE 1) PRIMARY KEY,
     queue_id    bigint NOT NULL,
-    -- Bytes in the keys' order. Empty: arrival. 8 bytes: integer, date (microseconds since 1970) and real. Else UTF-8.
-    sort_key    bytea NOT NULL DEFAULT '',
+    -- Bytes in the keys' order. One byte: arrival. 8 bytes: integer, date (microseconds since 1970) and real, and an
+    -- action that an operator has moved to the front of a queue in the order of arrival. Else UTF-8.
+    sort_key    bytea NOT NULL DEFAULT '\x80',
     -- When the action gets its place in the order. Cleared when it is due.
     not_before  timestamptz,
     expires_at  timestamptz,
@@ -88,6 +90,8 @@ CREATE TABLE sluice_state_rows (
 CREATE INDEX sluice_state_suspect ON sluice_state_rows (action_id) WHERE is_suspect;
 -- Each step reads it: which of the worker's claims an operator has cancelled.
 CREATE INDEX sluice_state_cancelled ON sluice_state_rows (action_id) WHERE is_cancelled;
+-- Finds the queues to which an action moves.
+CREATE INDEX sluice_state_move ON sluice_state_rows (moves_to) WHERE moves_to IS NOT NULL;
 
 -- Who runs a queue, and when to look at its head. Written when a queue changes hands or is put to sleep, not for each
 -- action.

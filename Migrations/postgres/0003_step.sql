@@ -989,7 +989,8 @@ BEGIN
             SELECT u.queue_id, u.low, u.follows, coalesce(u.turn, 0) AS turn,
                    l.pool, l.worker, l.term, l.blocked_by, l.rewind, l.is_suspect AS lane_is_suspect, q.name,
                    q.sort_type = 'arrival' AS is_fifo,
-                   a.id, a.kind, a.version, a.payload, a.trace, a.nonce, a.enqueued_at, a.expires_at, a.gate,
+                   a.id, a.sort_key, a.kind, a.version, a.payload, a.trace, a.nonce, a.enqueued_at, a.expires_at,
+                   a.gate,
                    s.attempts, s.next_attempt_at, s.retry_delay, s.last_error, s.waits_for_gate,
                    coalesce(s.is_suspect, false) AS is_suspect, coalesce(s.is_cancelled, false) AS is_cancelled,
                    coalesce(s.crashes, 0) AS crashes,
@@ -1002,8 +1003,8 @@ BEGIN
             LEFT JOIN LATERAL (
                 SELECT i.* FROM sluice_action_rows AS i
                 WHERE i.queue_id = u.queue_id AND i.not_before IS NULL
-                  AND (i.sort_key, i.id) > (''::bytea, CASE WHEN l.rewind OR q.sort_type <> 'arrival' THEN -1
-                                                            ELSE greatest(u.low, l.low_id) END)
+                  AND (i.sort_key, i.id) > (CASE WHEN l.rewind OR q.sort_type <> 'arrival' THEN ''::bytea
+                                                 ELSE '\x80' END, greatest(u.low, l.low_id))
                 ORDER BY i.sort_key, i.id LIMIT 1) AS a ON true
             LEFT JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s ON true
             LEFT JOIN LATERAL (
@@ -1011,7 +1012,8 @@ BEGIN
                 WHERE i.worker = me AND i.pool = l.pool AND coalesce(i.kind, '') = ANY (ARRAY[a.kind, ''])
                 ORDER BY coalesce(i.kind, '') DESC LIMIT 1) AS r ON true
         LOOP
-            low_id_now := CASE WHEN head.is_fifo THEN head.id - 1 END;
+            -- What was moved to the front says nothing of the others.
+            low_id_now := CASE WHEN head.is_fifo AND head.sort_key = '\x80' THEN head.id - 1 END;
             IF head.id IS NULL AND head.blocked_by IS DISTINCT FROM 'failing' THEN
                 empty_lanes := empty_lanes || head.queue_id;
                 empty_lows := empty_lows || CASE WHEN head.is_fifo THEN coalesce(head.low, 0) ELSE 0 END;
@@ -1128,7 +1130,7 @@ BEGIN
             IF head.follows IS NULL THEN
                 taken_lanes := taken_lanes || head.queue_id;
             END IF;
-            IF head.rewind THEN
+            IF head.rewind AND (low_id_now IS NOT NULL OR NOT head.is_fifo) THEN
                 UPDATE sluice_lane_rows AS l SET rewind = false, low_id = coalesce(low_id_now, l.low_id)
                 WHERE l.queue_id = head.queue_id;
             END IF;
