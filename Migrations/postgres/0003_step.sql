@@ -1,13 +1,13 @@
 -- What workers call: register, step, take off, chores. A worker is a process that runs queues; a lane says which worker
 -- has a queue. The broker calls sluice_step again and again: it settles attempts, takes in arrivals and claims heads.
 --
--- Differences from the first draft of the signatures, all compatible with calls that follow it:
---   sluice_step has a last parameter, arrivals_from, with a default: the block of sluice_arrival_rows to start from. The
---       row 'next' returns the value for the following call in its column version. Pass 0 once a second, so that
---       arrivals in blocks that were free are found.
---   The row 'next' always comes, and comes last. due_at NULL: nothing is known to become due.
---   A success whose attempt has not seen an edit has a row 'editLost' after its row 'settled'.
---   A head whose route or rate limit is used up waits in a line for it (lane blocked_by 'permit' or 'rate').
+-- Rules that hold for all functions here:
+--   Locks are taken in one order: worker, lanes by queue_id, claims, actions. A step waits for nothing but the lanes of
+--   its own receipts; of other rows it takes those that are free (SKIP LOCKED).
+--   A step never waits for who waits for lanes: who opens a gate, ends a hold or adds a route locks that row first and
+--   wakes the lanes in a later statement. A step that puts a lane to sleep for it locks the same row for sharing.
+--   Plans must not depend on statistics, which say that a table is empty whenever it was vacuumed while it was: so
+--   = ANY (array), width_bucket in place of a join with unnest, and OFFSET 0, which fixes the order of joins.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
 -- Puts a lane to sleep: nobody runs it, and its head is looked at when it is due (NULL: not before something wakes it).
@@ -508,7 +508,7 @@ END
 $$;
 
 -- Counts a start by a rate limit, if it allows one now. The algorithm is GCRA, as in the file: a limit is one time, to
--- which each start adds the interval. Never waits: while another step starts by the same limit, the queue waits in line.
+-- which each start adds the interval. Never waits: while another step has the limit, the queue waits in line.
 CREATE FUNCTION sluice_start_by_rate(name text, rate_interval interval, tolerance interval, is_forced boolean,
                                      now_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -615,7 +615,24 @@ BEGIN
 END
 $$;
 
--- Settles attempts, takes in arrivals, and claims heads.
+-- Settles attempts, takes in arrivals, and claims heads, in one call.
+--
+-- claims to policies, one element for each receipt (NULL for an array: NULL for all): outcomes success, retry, fail,
+-- release and stop; the delay and the gate of a wait; closes: the gate is closed for the delay; the error; of a failure
+-- the cause (failed, exhausted, undecodable) and the policy (skip, block, failQueue). routes and permits: the routes
+-- with a limit of their own, and how many more actions of each may start. free: how many actions this worker may run in
+-- addition to those that it runs and has no receipt for. next_claim: the number of the first new claim; those that
+-- follow have the following ones. waits: the worker will listen if nothing is to be done. arrivals_from: version of the
+-- row 'next' of the call before; 0 once a second, so that blocks are found that were free and are used again.
+--
+-- Rows, by what:
+--   settled, removed, byApplication, stale: one for each receipt, with its claim. removed: the action was cancelled or
+--       deleted. stale: the claim is gone, and nothing was written.
+--   editLost: a success whose attempt had not seen an edit, in addition.
+--   claimed: an action to run. follows: the receipt's claim whose queue goes on.
+--   cancel: a claim of this worker that was cancelled; in each step until it is settled.
+--   next: always, and last. due_at: when something is due; the time of the step if there is more now; NULL if
+--       nothing is known.
 -- Each statement has a snapshot of its own, and its condition one usable index. The order is part of the guarantees:
 -- the worker's row first, so that nobody takes the worker off meanwhile (G6); then lanes; heads are read after locking.
 CREATE FUNCTION sluice_step(
@@ -718,7 +735,9 @@ BEGIN
     pools_now := worker_row.pools;
     any_hold := worker_row.any_hold;
     last_opening := worker_row.opening;
-    IF worker_row.lease_until - now_at NOT BETWEEN lease_length / 2 AND lease_length + interval '1 s' THEN
+    -- Renewed often enough that five sixths are left after each step: the broker stops its handlers when it has had no
+    -- answer for two thirds of the lease, and does not know which step has renewed it.
+    IF worker_row.lease_until - now_at NOT BETWEEN lease_length * 5 / 6 AND lease_length + interval '1 s' THEN
         UPDATE sluice_worker_rows AS w
         SET lease_until = now_at + lease_length,
             continuous_since = CASE
@@ -833,7 +852,7 @@ BEGIN
     more := arrivals.more;
 
     -- A suspect runs alone: one in the whole fleet, and nothing beside it on its worker. An idle worker takes it at
-    -- once. If there is none, a busy one drains for it after a second, for at most five.
+    -- once. If there is none, a busy one drains for it after a second, for at most five, unless it runs something long.
     SELECT l.queue_id, l.ready_at INTO trial_lane, trial_since
     FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL AND l.worker IS NOT DISTINCT FROM me;
     IF FOUND THEN
@@ -858,9 +877,10 @@ BEGIN
     ) AND NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL) THEN
         SELECT l.queue_id INTO trial_lane FROM sluice_lane_rows AS l
         WHERE l.worker IS NULL AND l.is_suspect AND l.pool = ANY (pools_now)
-          AND l.ready_at <= now_at
-              - CASE WHEN EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me) THEN interval '1 s'
-                     ELSE interval '0' END
+          AND l.ready_at <= now_at - (
+              SELECT CASE WHEN count(*) = 0 THEN interval '0'
+                          WHEN min(c.started_at) > now_at - interval '5 s' THEN interval '1 s' END
+              FROM sluice_claim_rows AS c WHERE c.worker = me)
         ORDER BY l.ready_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
         IF FOUND THEN
             BEGIN
@@ -890,8 +910,8 @@ BEGIN
             AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me);
     END IF;
 
-    -- 6. Heads: of the lanes that are kept (phase 1; the one suspect if this is its trial), of ready lanes (2), of lanes
-    -- that wait for a permit or a rate (3), of lanes whose turn is over, if permits are left (4).
+    -- 6. Heads: of the lanes that are kept (phase 1; the one suspect if this is its trial), of ready lanes (2), of
+    -- lanes that wait for a permit or a rate (3), of lanes whose turn is over, if permits are left (4).
     FOR phase IN 1 .. 4 LOOP
         IF phase = 1 THEN
             IF is_trial THEN
@@ -1195,7 +1215,8 @@ BEGIN
     version := coalesce(arrivals.first_block, arrivals_from);
     due_at := CASE WHEN more AND free_left > 0 AND NOT drains THEN now_at
                    WHEN free_left > 0 THEN least(next_due, sluice_next_due(me, pools_now)) ELSE next_due END;
-    IF (waits AND due_at IS DISTINCT FROM now_at AND cardinality(new_claims) = 0) <> worker_row.waits THEN
+    IF (waits AND free_left > 0 AND due_at IS DISTINCT FROM now_at AND cardinality(new_claims) = 0)
+        <> worker_row.waits THEN
         UPDATE sluice_worker_rows AS w SET waits = NOT worker_row.waits WHERE w.epoch = me;
     END IF;
     RETURN NEXT;
@@ -1429,6 +1450,33 @@ BEGIN
 END
 $$;
 
+-- Suspects for which no worker could drain within a minute start beside others, as in the file; one that has ended a
+-- worker alone goes on waiting.
+CREATE FUNCTION sluice_clear_suspects(now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    lanes bigint[] := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.worker IS NULL AND l.ready_at <= now_at - interval '1 minute' AND l.is_suspect
+        ORDER BY l.ready_at LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED);
+    cleared bigint[];
+BEGIN
+    IF cardinality(lanes) = 0 THEN
+        RETURN 0;
+    END IF;
+    WITH changed AS (
+        UPDATE sluice_state_rows AS s SET is_suspect = false
+        FROM sluice_action_rows AS a
+        WHERE s.is_suspect AND s.crashes = 0 AND a.id = s.action_id AND a.queue_id = ANY (lanes)
+        RETURNING a.queue_id)
+    SELECT array_agg(DISTINCT c.queue_id) INTO cleared FROM changed AS c;
+    UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = ANY (cleared);
+    RETURN coalesce(cardinality(cleared), 0);
+END
+$$;
+
 -- Shortens what waits longer than was asked, counted from now: the clock was set back (G8). Rare, so it reads all.
 CREATE FUNCTION sluice_shorten_waits(now_at timestamptz) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -1458,7 +1506,7 @@ END
 $$;
 
 -- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much
--- was done. Call it about once a second, when sluice_step says that something is due, and again while it does something.
+-- was done. Call it about once a second, when sluice_step says that something is due, and again while it does some.
 CREATE FUNCTION sluice_chores(epoch bigint, lease interval) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
@@ -1489,7 +1537,7 @@ BEGIN
         PERFORM sluice_open_gate(gate.name, greatest(interval '1 s', least(interval '60 s', gate.closed_for / 10)));
         done := done + 1;
     END LOOP;
-    done := done + sluice_expire(me, now_at);
+    done := done + sluice_expire(me, now_at) + sluice_clear_suspects(now_at);
     -- The lanes wake by themselves at this time.
     DELETE FROM sluice_hold_rows AS h
     WHERE h.id IN (SELECT o.id FROM sluice_hold_rows AS o WHERE o.until <= now_at FOR UPDATE SKIP LOCKED);
