@@ -11,6 +11,10 @@ $$;
 
 -- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see below. It has two
 -- parts, those that have a place and those that are scheduled: each has its own index by the queue.
+--
+-- A statement that changes many rows locks their queues one after the other until its transaction ends, in any order:
+-- it may deadlock with a step, which the broker then repeats, and workers wait. For many actions call sluice_cancel_tag,
+-- sluice_cancel_queues and the like.
 CREATE VIEW sluice_actions AS
 SELECT a.id,
        a.name AS queue,
