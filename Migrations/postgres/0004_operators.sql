@@ -6,8 +6,6 @@
 -- good for large tables too, and those of acts on many are made for each call.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
--- MARK: Locks and lanes
-
 -- The names from low on and before high are those that match a pattern.
 CREATE FUNCTION sluice_bounds(pattern text, OUT low text, OUT high text)
 LANGUAGE plpgsql IMMUTABLE SET search_path FROM CURRENT AS $$
@@ -134,8 +132,6 @@ BEGIN
 END
 $$;
 
--- MARK: Cancelling
-
 -- Cancels actions whose lanes are locked: removes those that wait, marks those that run, and returns the latter.
 CREATE FUNCTION sluice_cancel_locked(actions bigint[], queues bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off
@@ -242,8 +238,6 @@ BEGIN
     RETURN NEXT;
 END
 $$;
-
--- MARK: Editing
 
 -- Gives an action that does not run to another queue. Both lanes and the target's row are locked.
 CREATE FUNCTION sluice_relocate(action bigint, source bigint, target bigint) RETURNS void
@@ -640,8 +634,6 @@ BEGIN
 END
 $$;
 
--- MARK: Gates and holds
-
 -- Wakes the lanes that sleep for a gate or a hold. They start spread over a time.
 --
 -- The row of the gate or hold was locked before: a step that puts a lane to sleep for it holds that row FOR KEY SHARE,
@@ -773,8 +765,6 @@ BEGIN
     RETURN ended;
 END
 $$;
-
--- MARK: Dead letters
 
 -- Puts dead letters back whose queues and lanes are locked, and returns those that were there. The others stay: their
 -- queues have another type of sort key now.

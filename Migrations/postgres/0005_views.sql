@@ -7,14 +7,12 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN isfinite(at) THEN sluice_date_text((extract(epoch FROM at) * 1000000)::bigint) ELSE at::text END
 $$;
 
--- MARK: Actions
-
 -- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see below. It has two
 -- parts, those that have a place and those that are scheduled: each has its own index by the queue.
 --
 -- A statement that changes many rows locks their queues one after the other until its transaction ends, in any order:
--- it may deadlock with a step, which the broker then repeats, and workers wait. For many actions call sluice_cancel_tag,
--- sluice_cancel_queues and the like.
+-- workers wait, and it may deadlock with a step, which the broker then repeats. For many actions call
+-- sluice_cancel_tag, sluice_cancel_queues and the like.
 CREATE VIEW sluice_actions AS
 SELECT a.id,
        a.name AS queue,
@@ -214,8 +212,6 @@ $$;
 CREATE TRIGGER sluice_actions_update INSTEAD OF UPDATE ON sluice_actions
     FOR EACH ROW EXECUTE FUNCTION sluice_actions_update();
 
--- MARK: Queues
-
 -- One row for each queue with work, with facts about its head, its state and its text; sluice_queues shows a part. All
 -- holds and closed gates that concern it are in arrays, the oldest hold first, of the gates the action's own.
 --
@@ -385,8 +381,6 @@ SELECT w.name AS process,
 FROM sluice_worker_rows AS w
 ORDER BY w.epoch;
 
--- MARK: Dead letters and attempts
-
 -- Attempts that did not succeed, of waiting actions and of dead letters.
 CREATE VIEW sluice_attempts AS
 SELECT t.action_id, t.number, t.outcome, t.error, t.started_at, t.ended_at FROM sluice_attempt_rows AS t;
@@ -407,8 +401,6 @@ $$;
 
 CREATE TRIGGER sluice_dead_delete INSTEAD OF DELETE ON sluice_dead
     FOR EACH ROW EXECUTE FUNCTION sluice_dead_delete();
-
--- MARK: Gates and holds
 
 -- Gates that were opened or closed; all others are closed. INSERT opens, DELETE closes, UPDATE of the state does
 -- either. Unlike in the file, is_kept is always true: a fleet has no opening of a file with which a state could end.
@@ -483,8 +475,6 @@ $$;
 
 CREATE TRIGGER sluice_holds_write INSTEAD OF INSERT OR UPDATE OR DELETE ON sluice_holds
     FOR EACH ROW EXECUTE FUNCTION sluice_holds_write();
-
--- MARK: Reads of brokers
 
 -- A page of the queues with work between two names, after a name, by name. Whatever the statistics say, it reads along
 -- the names.
@@ -820,8 +810,6 @@ BEGIN
     RETURN NEXT;
 END
 $$;
-
--- MARK: Rights
 
 -- Functions are executable by all when they are made. Only sluice_enqueue stays so; its caller needs USAGE of the
 -- schema. Tables and views have rights for their owner alone. The owner grants others what they need:
