@@ -64,7 +64,39 @@ BEGIN
 END
 $$;
 
--- Locks the lane of an action, and returns its queue; NULL if there is no such action.
+-- Waits while the application settles an action in a transaction of its own, which has the claim. Whoever waited for it
+-- with the lane's lock would keep the worker's step waiting too. Nothing is locked afterwards.
+CREATE FUNCTION sluice_await_claim(action bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN; END IF;
+    IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
+        PERFORM set_config('lock_timeout', '10s', true);
+    END IF;
+    BEGIN
+        PERFORM FROM sluice_claim_rows AS c WHERE c.action_id = action FOR SHARE;
+        -- A step that has the lane may delete the claim, so the lock is given back.
+        RAISE EXCEPTION USING ERRCODE = 'SL000';
+    EXCEPTION WHEN SQLSTATE 'SL000' THEN
+        NULL;
+    END;
+END
+$$;
+
+-- Locks the claim of an action whose lane is locked, so that the application does not settle it during the act.
+CREATE FUNCTION sluice_lock_claim(action bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    PERFORM FROM sluice_claim_rows AS c WHERE c.action_id = action FOR SHARE NOWAIT;
+EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION USING ERRCODE = 'lock_not_available', DETAIL = 'databaseLocked',
+        MESSAGE = format('action %s is settled by a transaction of the application', action), HINT = 'Try again.';
+END
+$$;
+
+-- Locks the lane and the claim of an action, and returns its queue; NULL if there is no such action.
 CREATE FUNCTION sluice_lock_action(action bigint) RETURNS bigint
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -72,6 +104,7 @@ DECLARE
     seen   bigint;
     locked bigint;
 BEGIN
+    PERFORM sluice_await_claim(action);
     LOOP
         SELECT a.queue_id INTO seen FROM sluice_action_rows AS a WHERE a.id = action;
         -- The action may have moved before the lock was got.
@@ -79,6 +112,7 @@ BEGIN
         PERFORM sluice_lock_lanes(ARRAY[seen]);
         locked := seen;
     END LOOP;
+    PERFORM sluice_lock_claim(action);
     RETURN seen;
 END
 $$;
@@ -140,12 +174,14 @@ DECLARE
     running bigint[];
     waiting bigint[];
 BEGIN
+    -- Without those that the application settles now: their success counts.
     running := ARRAY(
-        SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (actions) AND a.queue_id = ANY (queues)
-          AND EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id) ORDER BY a.id);
+        SELECT c.action_id FROM sluice_claim_rows AS c
+        WHERE c.action_id = ANY (actions) AND c.queue_id = ANY (queues) AND NOT c.is_settled
+        ORDER BY c.action_id FOR SHARE SKIP LOCKED);
     waiting := ARRAY(
         SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (actions) AND a.queue_id = ANY (queues)
-          AND NOT (a.id = ANY (running)) ORDER BY a.id);
+          AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id) ORDER BY a.id);
     INSERT INTO sluice_state_rows (action_id, is_cancelled) SELECT e.id, true FROM unnest(running) AS e (id)
     ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET is_cancelled = true;
     PERFORM sluice_drop(waiting, false);
@@ -194,7 +230,7 @@ BEGIN
     END IF;
     found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) ORDER BY a.id);
     signalled := sluice_cancel_locked(found, queues);
-    removed := cardinality(found) - cardinality(signalled);
+    removed := cardinality(found) - (SELECT count(*) FROM sluice_action_rows AS a WHERE a.id = ANY (found));
     RETURN NEXT;
 END
 $$;
@@ -234,7 +270,7 @@ BEGIN
     PERFORM sluice_lock_lanes(queues);
     found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) AND a.queue_id = ANY (queues));
     signalled := sluice_cancel_locked(found, queues);
-    removed := cardinality(found) - cardinality(signalled);
+    removed := cardinality(found) - (SELECT count(*) FROM sluice_action_rows AS a WHERE a.id = ANY (found));
     RETURN NEXT;
 END
 $$;
@@ -302,9 +338,11 @@ BEGIN
                              sluice_move.sort_type, action, source.sort_type),
             HINT = 'Move it to a queue of its own type of key.';
     END IF;
+    PERFORM sluice_await_claim(action);
     -- As an enqueue: first the queue's row, which counts its actions and has the type of their keys.
     SELECT f.queue_id, f.sort_type INTO target FROM sluice_queues_for(ARRAY[queue], ARRAY[source.sort_type]) AS f;
     PERFORM sluice_lock_lanes(ARRAY[source.queue_id, target.queue_id]);
+    PERFORM sluice_lock_claim(action);
     SELECT a.queue_id INTO seen FROM sluice_action_rows AS a WHERE a.id = action;
     IF NOT FOUND THEN RETURN 'missing'; END IF;
     IF seen <> source.queue_id THEN

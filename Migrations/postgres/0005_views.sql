@@ -142,10 +142,12 @@ BEGIN
     PERFORM sluice_check_edit(NEW.kind, NEW.payload, NEW.version, NEW.not_before, NEW.expires_at, NEW.tag, NEW.gate);
     -- The queue's row before the lanes, as in an enqueue.
     IF is_keyed THEN
+        PERFORM sluice_await_claim(OLD.id);
         SELECT f.queue_id, f.sort_type INTO target
         FROM sluice_queues_for(ARRAY[NEW.queue], ARRAY[sluice_type_of_key(NEW.queue, NEW.sort_key)]) AS f;
         SELECT a.queue_id INTO source FROM sluice_action_rows AS a WHERE a.id = OLD.id;
         PERFORM sluice_lock_lanes(ARRAY[source, target.queue_id]);
+        PERFORM sluice_lock_claim(OLD.id);
         IF (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id) IS DISTINCT FROM source THEN
             RAISE EXCEPTION USING ERRCODE = 'serialization_failure',
                 MESSAGE = format('action %s was moved or settled at the same time', OLD.id), HINT = 'Try again.';
