@@ -259,8 +259,6 @@ BEGIN
 END
 $$;
 
--- MARK: Workers and routes
-
 -- Whether a worker that lives, other than this one, has a route for a kind in a pool.
 CREATE FUNCTION sluice_has_route(pool integer, kind text, besides bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path FROM CURRENT
@@ -427,8 +425,6 @@ BEGIN
     RETURN me;
 END
 $$;
-
--- MARK: The step
 
 -- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
 -- Arrivals whose lane is locked stay for a later step. Taking one in needs the lane's lock, and so does giving a lane
@@ -1223,8 +1219,6 @@ BEGIN
 END
 $$;
 
--- MARK: Ends of workers
-
 -- Gives back the lanes of a worker and deletes it; whoever calls it has locked the worker's row FOR UPDATE, so none of
 -- its steps is under way. What it ran becomes suspect (G7). If one action ran alone, and the worker is gone for sure or
 -- did not renew its lease, the end counts against that action; nobody else loses an attempt.
@@ -1364,8 +1358,6 @@ BEGIN
     PERFORM sluice_drop(ARRAY[action], true);
 END
 $$;
-
--- MARK: Chores
 
 -- Gives due actions their places.
 CREATE FUNCTION sluice_place_due(now_at timestamptz) RETURNS integer
