@@ -2,10 +2,9 @@
 -- It locks the lane before it reads the action, so the act and a step come one after the other.
 --
 -- The answers are words: see each function. An act on many actions handles at most 1,000 in a call, so that a queue is
--- not locked for long; its answer says how to call it again.
+-- not locked for long; its answer says how to call it again. Sessions keep plans: those of acts on one action must be
+-- good for large tables too, and those of acts on many are made for each call.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
-
--- MARK: Locks and lanes
 
 -- The names from low on and before high are those that match a pattern.
 CREATE FUNCTION sluice_bounds(pattern text, OUT low text, OUT high text)
@@ -36,7 +35,8 @@ $$;
 
 -- Locks the lanes of queues, the smallest number first, and makes those that are missing.
 CREATE FUNCTION sluice_lock_lanes(queues bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     next_queue bigint;
 BEGIN
@@ -64,13 +64,47 @@ BEGIN
 END
 $$;
 
--- Locks the lane of an action, and returns its queue; NULL if there is no such action.
+-- Waits while the application settles an action in a transaction of its own, which has the claim. Whoever waited for it
+-- with the lane's lock would keep the worker's step waiting too. Nothing is locked afterwards.
+CREATE FUNCTION sluice_await_claim(action bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN; END IF;
+    IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
+        PERFORM set_config('lock_timeout', '10s', true);
+    END IF;
+    BEGIN
+        PERFORM FROM sluice_claim_rows AS c WHERE c.action_id = action FOR SHARE;
+        -- A step that has the lane may delete the claim, so the lock is given back.
+        RAISE EXCEPTION USING ERRCODE = 'SL000';
+    EXCEPTION WHEN SQLSTATE 'SL000' THEN
+        NULL;
+    END;
+END
+$$;
+
+-- Locks the claim of an action whose lane is locked, so that the application does not settle it during the act.
+CREATE FUNCTION sluice_lock_claim(action bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+BEGIN
+    PERFORM FROM sluice_claim_rows AS c WHERE c.action_id = action FOR SHARE NOWAIT;
+EXCEPTION WHEN lock_not_available THEN
+    RAISE EXCEPTION USING ERRCODE = 'lock_not_available', DETAIL = 'databaseLocked',
+        MESSAGE = format('action %s is settled by a transaction of the application', action), HINT = 'Try again.';
+END
+$$;
+
+-- Locks the lane and the claim of an action, and returns its queue; NULL if there is no such action.
 CREATE FUNCTION sluice_lock_action(action bigint) RETURNS bigint
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     seen   bigint;
     locked bigint;
 BEGIN
+    PERFORM sluice_await_claim(action);
     LOOP
         SELECT a.queue_id INTO seen FROM sluice_action_rows AS a WHERE a.id = action;
         -- The action may have moved before the lock was got.
@@ -78,6 +112,7 @@ BEGIN
         PERFORM sluice_lock_lanes(ARRAY[seen]);
         locked := seen;
     END LOOP;
+    PERFORM sluice_lock_claim(action);
     RETURN seen;
 END
 $$;
@@ -88,7 +123,8 @@ $$;
 -- `rewinds`: an action has a place that may be before the lane's low_id. The act says so in the lane, which it has
 -- locked. An arrival would say so only when a step takes it in, and a later action could be claimed before.
 CREATE FUNCTION sluice_touch(queues bigint[], rewinds boolean, lifted bigint[] DEFAULT '{}') RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     now_ timestamptz := sluice_now();
 BEGIN
@@ -119,7 +155,8 @@ $$;
 -- Marks actions that enter failing queues from elsewhere: their numbers may be smaller than fail_through_id, and they
 -- are spared.
 CREATE FUNCTION sluice_spare(actions bigint[], queues bigint[]) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     INSERT INTO sluice_state_rows (action_id, spared_through)
     SELECT a.id, l.fail_through_id
@@ -129,21 +166,22 @@ BEGIN
 END
 $$;
 
--- MARK: Cancelling
-
 -- Cancels actions whose lanes are locked: removes those that wait, marks those that run, and returns the latter.
 CREATE FUNCTION sluice_cancel_locked(actions bigint[], queues bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     running bigint[];
     waiting bigint[];
 BEGIN
+    -- Without those that the application settles now: their success counts.
     running := ARRAY(
-        SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (actions) AND a.queue_id = ANY (queues)
-          AND EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id) ORDER BY a.id);
+        SELECT c.action_id FROM sluice_claim_rows AS c
+        WHERE c.action_id = ANY (actions) AND c.queue_id = ANY (queues) AND NOT c.is_settled
+        ORDER BY c.action_id FOR SHARE SKIP LOCKED);
     waiting := ARRAY(
         SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (actions) AND a.queue_id = ANY (queues)
-          AND NOT (a.id = ANY (running)) ORDER BY a.id);
+          AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id) ORDER BY a.id);
     INSERT INTO sluice_state_rows (action_id, is_cancelled) SELECT e.id, true FROM unnest(running) AS e (id)
     ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET is_cancelled = true;
     PERFORM sluice_drop(waiting, false);
@@ -155,7 +193,8 @@ $$;
 -- Cancels an action. 'removed': it waited. 'signalled': it runs; its worker cancels the handler, and any outcome but
 -- success removes the action. 'tooLate': there is no such action.
 CREATE FUNCTION sluice_cancel(action bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(action);
 BEGIN
@@ -168,7 +207,8 @@ $$;
 -- `last` as `through`, which spares the actions enqueued since the first call.
 CREATE FUNCTION sluice_cancel_tag(tag text, after bigint DEFAULT 0, through bigint DEFAULT NULL)
 RETURNS TABLE (removed integer, signalled bigint[], last bigint, next bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     found   bigint[];
     queues  bigint[];
@@ -190,7 +230,7 @@ BEGIN
     END IF;
     found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) ORDER BY a.id);
     signalled := sluice_cancel_locked(found, queues);
-    removed := cardinality(found) - cardinality(signalled);
+    removed := cardinality(found) - (SELECT count(*) FROM sluice_action_rows AS a WHERE a.id = ANY (found));
     RETURN NEXT;
 END
 $$;
@@ -199,7 +239,8 @@ $$;
 -- and the same `last` as `through`, which spares the actions enqueued since the first call.
 CREATE FUNCTION sluice_cancel_queues(pattern text, start text DEFAULT NULL, through bigint DEFAULT NULL)
 RETURNS TABLE (removed integer, signalled bigint[], last bigint, next text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     found  bigint[];
@@ -229,16 +270,15 @@ BEGIN
     PERFORM sluice_lock_lanes(queues);
     found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) AND a.queue_id = ANY (queues));
     signalled := sluice_cancel_locked(found, queues);
-    removed := cardinality(found) - cardinality(signalled);
+    removed := cardinality(found) - (SELECT count(*) FROM sluice_action_rows AS a WHERE a.id = ANY (found));
     RETURN NEXT;
 END
 $$;
 
--- MARK: Editing
-
 -- Gives an action that does not run to another queue. Both lanes and the target's row are locked.
 CREATE FUNCTION sluice_relocate(action bigint, source bigint, target bigint) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action;
     UPDATE sluice_state_rows AS s SET moves_to = NULL WHERE s.action_id = action AND s.moves_to IS NOT NULL;
@@ -257,7 +297,8 @@ $$;
 -- Gives a queue whose row is locked a type of sort key, and returns whether it has that type. A queue with actions, or
 -- to which one moves, keeps its own.
 CREATE FUNCTION sluice_take_sort_type(queue bigint, wanted text) RETURNS boolean
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     IF EXISTS (SELECT FROM sluice_queue_rows AS q WHERE q.queue_id = queue AND q.sort_type = wanted) THEN
         RETURN true;
@@ -276,7 +317,8 @@ $$;
 -- max_depth and sort_type: what the application's options say of the other queue.
 CREATE FUNCTION sluice_move(action bigint, queue text, max_depth integer DEFAULT NULL, sort_type text DEFAULT NULL)
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     source record;
     target record;
@@ -296,9 +338,11 @@ BEGIN
                              sluice_move.sort_type, action, source.sort_type),
             HINT = 'Move it to a queue of its own type of key.';
     END IF;
+    PERFORM sluice_await_claim(action);
     -- As an enqueue: first the queue's row, which counts its actions and has the type of their keys.
     SELECT f.queue_id, f.sort_type INTO target FROM sluice_queues_for(ARRAY[queue], ARRAY[source.sort_type]) AS f;
     PERFORM sluice_lock_lanes(ARRAY[source.queue_id, target.queue_id]);
+    PERFORM sluice_lock_claim(action);
     SELECT a.queue_id INTO seen FROM sluice_action_rows AS a WHERE a.id = action;
     IF NOT FOUND THEN RETURN 'missing'; END IF;
     IF seen <> source.queue_id THEN
@@ -390,7 +434,8 @@ $$;
 -- Makes a waiting action the next to start in its queue; a scheduled one is due at once. A wait for a retry stays, and
 -- the queue then waits for it. 'done'; 'running': nothing was changed; 'missing'.
 CREATE FUNCTION sluice_move_to_front(action bigint) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked  bigint := sluice_lock_action(action);
     own     record;
@@ -443,7 +488,8 @@ $$;
 -- runs, and the edit is for its next attempt. 'running': it runs, and if_running is 'refuse'. 'missing'.
 CREATE FUNCTION sluice_edit(action bigint, kind text, payload text, version integer, if_running text DEFAULT 'next')
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked  bigint;
     claimed bigint;
@@ -479,7 +525,8 @@ $$;
 -- Schedules an action for later, or makes it due now, with NULL or a time in the past. A wait for a retry stays, and so
 -- does a parking that the action has caused. 'done'; 'running': nothing was changed; 'missing'.
 CREATE FUNCTION sluice_reschedule(action bigint, not_before timestamptz) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(action);
     due_at timestamptz := CASE WHEN sluice_reschedule.not_before > sluice_now() THEN sluice_reschedule.not_before END;
@@ -495,7 +542,8 @@ $$;
 -- Sets or clears the time after which an action does not start. 'done'; 'deferred': it runs, and the running attempt is
 -- not affected; 'missing'.
 CREATE FUNCTION sluice_set_expiry(action bigint, expires_at timestamptz) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(action);
 BEGIN
@@ -509,7 +557,8 @@ $$;
 
 -- Sets or clears the tag of an action at once, also while it runs. 'done' or 'missing'.
 CREATE FUNCTION sluice_set_tag(action bigint, tag text) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     IF octet_length(tag) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
@@ -525,7 +574,8 @@ $$;
 -- the action; 'running' with the action that runs: nothing was changed; 'empty'.
 CREATE FUNCTION sluice_skip_head(queue text, reason text DEFAULT 'skipped')
 RETURNS TABLE (result text, action bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     locked bigint := (SELECT q.queue_id FROM sluice_queue_rows AS q WHERE q.name = queue);
 BEGIN
@@ -565,7 +615,8 @@ $$;
 -- begun since the first call.
 CREATE FUNCTION sluice_retry_now(pattern text, before timestamptz DEFAULT NULL)
 RETURNS TABLE (changed integer, again timestamptz)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     now_    timestamptz := sluice_now();
     bounds  record;
@@ -621,15 +672,14 @@ BEGIN
 END
 $$;
 
--- MARK: Gates and holds
-
 -- Wakes the lanes that sleep for a gate or a hold. They start spread over a time.
 --
 -- The row of the gate or hold was locked before: a step that puts a lane to sleep for it holds that row FOR KEY SHARE,
 -- so this statement sees the lane. It waits for no lane: a step that has one may wait for the row. Such a lane gets an
 -- arrival, which is taken in when the lane is free.
 CREATE FUNCTION sluice_wake_blocked(reason text, detail text, spread interval) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     now_ timestamptz := sluice_now();
     free bigint[];
@@ -754,12 +804,11 @@ BEGIN
 END
 $$;
 
--- MARK: Dead letters
-
 -- Puts dead letters back whose queues and lanes are locked, and returns those that were there. The others stay: their
 -- queues have another type of sort key now.
 CREATE FUNCTION sluice_requeue_locked(letters bigint[], queues bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     of_queue bigint;
     fitting  bigint[];
@@ -797,7 +846,8 @@ $$;
 
 -- Puts a dead letter back at its old place, with no attempt spent and no expiry; returns whether there was one.
 CREATE FUNCTION sluice_requeue(action bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     letter record;
 BEGIN
@@ -821,7 +871,8 @@ $$;
 CREATE FUNCTION sluice_requeue_all(pattern text, cause text DEFAULT NULL, after bigint DEFAULT 0,
                                    through bigint DEFAULT NULL)
 RETURNS TABLE (requeued integer, kept integer, first_kept bigint, last bigint, next bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     found  bigint[];
@@ -849,7 +900,8 @@ $$;
 
 -- Deletes a dead letter with its history; returns whether there was one.
 CREATE FUNCTION sluice_purge(action bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 BEGIN
     DELETE FROM sluice_dead_rows AS d WHERE d.id = action;
     IF NOT FOUND THEN RETURN false; END IF;

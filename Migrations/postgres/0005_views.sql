@@ -7,10 +7,12 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT CASE WHEN isfinite(at) THEN sluice_date_text((extract(epoch FROM at) * 1000000)::bigint) ELSE at::text END
 $$;
 
--- MARK: Actions
-
 -- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see below. It has two
 -- parts, those that have a place and those that are scheduled: each has its own index by the queue.
+--
+-- A statement that changes many rows locks their queues one after the other until its transaction ends, in any order:
+-- workers wait, and it may deadlock with a step, which the broker then repeats. For many actions call
+-- sluice_cancel_tag, sluice_cancel_queues and the like.
 CREATE VIEW sluice_actions AS
 SELECT a.id,
        a.name AS queue,
@@ -95,7 +97,7 @@ CREATE TRIGGER sluice_actions_insert INSTEAD OF INSERT ON sluice_actions
 -- DELETE FROM sluice_actions removes an action, and unblocks a queue that the action parked. The slot of a running
 -- action is free when its handler has returned; its worker cancels the handler.
 CREATE FUNCTION sluice_actions_delete() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off AS $$
 DECLARE
     locked bigint := sluice_lock_action(OLD.id);
 BEGIN
@@ -120,7 +122,7 @@ CREATE TRIGGER sluice_actions_delete INSTEAD OF DELETE ON sluice_actions
 -- head usually has none, and `next_attempt_at = NULL` means "now". PostgreSQL does not say which columns an UPDATE of a
 -- view names, so one that changes no value counts as that.
 CREATE FUNCTION sluice_actions_update() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off AS $$
 DECLARE
     now_     timestamptz := sluice_now();
     is_moved boolean := NEW.queue IS DISTINCT FROM OLD.queue;
@@ -140,10 +142,12 @@ BEGIN
     PERFORM sluice_check_edit(NEW.kind, NEW.payload, NEW.version, NEW.not_before, NEW.expires_at, NEW.tag, NEW.gate);
     -- The queue's row before the lanes, as in an enqueue.
     IF is_keyed THEN
+        PERFORM sluice_await_claim(OLD.id);
         SELECT f.queue_id, f.sort_type INTO target
         FROM sluice_queues_for(ARRAY[NEW.queue], ARRAY[sluice_type_of_key(NEW.queue, NEW.sort_key)]) AS f;
         SELECT a.queue_id INTO source FROM sluice_action_rows AS a WHERE a.id = OLD.id;
         PERFORM sluice_lock_lanes(ARRAY[source, target.queue_id]);
+        PERFORM sluice_lock_claim(OLD.id);
         IF (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id) IS DISTINCT FROM source THEN
             RAISE EXCEPTION USING ERRCODE = 'serialization_failure',
                 MESSAGE = format('action %s was moved or settled at the same time', OLD.id), HINT = 'Try again.';
@@ -209,8 +213,6 @@ $$;
 
 CREATE TRIGGER sluice_actions_update INSTEAD OF UPDATE ON sluice_actions
     FOR EACH ROW EXECUTE FUNCTION sluice_actions_update();
-
--- MARK: Queues
 
 -- One row for each queue with work, with facts about its head, its state and its text; sluice_queues shows a part. All
 -- holds and closed gates that concern it are in arrays, the oldest hold first, of the gates the action's own.
@@ -381,8 +383,6 @@ SELECT w.name AS process,
 FROM sluice_worker_rows AS w
 ORDER BY w.epoch;
 
--- MARK: Dead letters and attempts
-
 -- Attempts that did not succeed, of waiting actions and of dead letters.
 CREATE VIEW sluice_attempts AS
 SELECT t.action_id, t.number, t.outcome, t.error, t.started_at, t.ended_at FROM sluice_attempt_rows AS t;
@@ -403,8 +403,6 @@ $$;
 
 CREATE TRIGGER sluice_dead_delete INSTEAD OF DELETE ON sluice_dead
     FOR EACH ROW EXECUTE FUNCTION sluice_dead_delete();
-
--- MARK: Gates and holds
 
 -- Gates that were opened or closed; all others are closed. INSERT opens, DELETE closes, UPDATE of the state does
 -- either. Unlike in the file, is_kept is always true: a fleet has no opening of a file with which a state could end.
@@ -480,8 +478,6 @@ $$;
 CREATE TRIGGER sluice_holds_write INSTEAD OF INSERT OR UPDATE OR DELETE ON sluice_holds
     FOR EACH ROW EXECUTE FUNCTION sluice_holds_write();
 
--- MARK: Reads of brokers
-
 -- A page of the queues with work between two names, after a name, by name. Whatever the statistics say, it reads along
 -- the names.
 CREATE FUNCTION sluice_page(low text, high text, after text, size integer, OUT queues bigint[], OUT last text)
@@ -491,9 +487,11 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT SET jit = off SET enable_seqsca
     FROM (SELECT q.queue_id, q.name
           FROM sluice_queue_rows AS q LEFT JOIN sluice_lane_rows AS l ON l.queue_id = q.queue_id
           WHERE q.name > coalesce(after, '') AND q.name >= low AND q.name < high
-            AND (EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NULL)
-                 OR EXISTS (SELECT FROM sluice_action_rows AS a
-                            WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL)
+            -- Not EXISTS: the planner may read all actions for it.
+            AND ((SELECT a.id FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NULL
+                  LIMIT 1) IS NOT NULL
+                 OR (SELECT a.id FROM sluice_action_rows AS a
+                     WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL LIMIT 1) IS NOT NULL
                  OR l.worker IS NOT NULL)
           ORDER BY q.name LIMIT size) AS t
 $$;
@@ -534,7 +532,8 @@ $$;
 CREATE FUNCTION sluice_statuses(pattern text, states text[] DEFAULT NULL, lim integer DEFAULT 1000,
                                 after text DEFAULT NULL)
 RETURNS SETOF sluice_queue_facts
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     -- Not with the collation of the database: names are ordered by their bytes.
@@ -589,7 +588,8 @@ RETURNS TABLE (action bigint, phase text, at timestamptz, cause text, ahead bigi
                sort_type text, sort_key bytea, own_tag text, gate text, expires_at timestamptz,
                enqueued_at timestamptz, attempts integer, last_error text, payload text, version integer,
                has_succeeded boolean)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     now_   timestamptz := sluice_now();
     chosen bigint[] := ids;
@@ -667,7 +667,8 @@ $$;
 
 -- Waiting and running actions, by queue, in the order in which each queue runs them; then those that are scheduled.
 CREATE FUNCTION sluice_summaries(pattern text, lim integer) RETURNS SETOF sluice_actions
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds   record;
     page     bigint[];
@@ -738,7 +739,8 @@ $$;
 CREATE FUNCTION sluice_work_left(pattern text, worker bigint DEFAULT NULL, is_enough boolean DEFAULT false)
 RETURNS TABLE (due bigint, elsewhere bigint, parked bigint, undecodable bigint, unknown_kind bigint, held bigint,
                gate bigint, next_at timestamptz, now_at timestamptz)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     bounds record;
     queues bigint[];
@@ -810,8 +812,6 @@ BEGIN
     RETURN NEXT;
 END
 $$;
-
--- MARK: Rights
 
 -- Functions are executable by all when they are made. Only sluice_enqueue stays so; its caller needs USAGE of the
 -- schema. Tables and views have rights for their owner alone. The owner grants others what they need:
