@@ -3,8 +3,8 @@ import Sluice
 import SluiceTestKit
 import Testing
 
-// The code of the guides "Coming from …" on queues of today. Each block of a guide that begins with "// Sluice"
-// stands here, at the indentation of its function.
+// The code of the guides "Coming from …" on queues of today: each block of a guide that begins with
+// "// Sluice", at the indentation of its function.
 
 private struct Refused: Error {}
 
@@ -87,6 +87,7 @@ private final class FakeServer: Sendable {
         try await #expect(broker.deadLetters("account/7").count == 1)
         await broker.close()
         try await running.value
+        withExtendedLifetime(file) {}
     }
 
     @Test("Coming from swift-jobs: a message is sent, and the broker runs until its task is cancelled")
@@ -97,6 +98,7 @@ private final class FakeServer: Sendable {
         #expect(try await server.log.wait(forCount: 1) == ["hello"])
         serving.cancel()
         try await serving.value
+        withExtendedLifetime(file) {}
     }
 
     private static func serve(_ path: String, _ server: FakeServer) async throws {
@@ -167,5 +169,6 @@ private final class FakeServer: Sendable {
         #expect(photos.log.elements.count == 3)
         await broker.close()
         try await running.value
+        withExtendedLifetime(file) {}
     }
 }
