@@ -22,8 +22,9 @@ import Testing
     func callIsCompiled() throws {
         let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
         let tests = try String(contentsOfFile: #filePath, encoding: .utf8)
-        let block = try #require(readme.components(separatedBy: "```swift\nimport Foundation\n\n").dropFirst().first)
-        let call = block.components(separatedBy: "```")[0].split(separator: "\n").map { "    \($0)\n" }.joined()
+        let blocks = readme.components(separatedBy: "```swift\nimport Foundation\n\n").dropFirst()
+        let lines = try #require(blocks.first).components(separatedBy: "```")[0].split(separator: "\n")
+        let call = lines.map { "    \($0)\n" }.joined()
         #expect(tests.contains("private func callOfReadme() async throws {\n\(call)}\n"))
     }
 
