@@ -3,52 +3,22 @@ import Sluice
 import SluiceTestKit
 import Testing
 
-// The code of <Sources/SluiceTestKit/SluiceTestKit.docc/TestingYourHandlers.md>, and what it leaves to the
-// reader.
-
-struct Rejected: Error {}
-
-/// Cannot be reached a few times, and takes every message then.
-final class RecordingServer: MessageServer {
+/// Cannot be reached for the first calls, as many as `failures`; accepts all later ones.
+final class RecordingServer: ChatServer {
     private struct Unreachable: Error {}
 
     let received = EventLog<String>()
-    let transactions = EventLog<String>()
+    let keys = EventLog<String>()
     private let calls = EventLog<Void>()
     private let failures: Int
 
     init(failures: Int = 0) { self.failures = failures }
 
-    func send(_ text: String, transaction: String) async throws {
+    func send(_ text: String, to conversation: String, key: String) async throws {
         calls.append(())
         if calls.elements.count <= failures { throw Unreachable() }
         received.append(text)
-        transactions.append(transaction)
-    }
-}
-
-struct SendMessage: Action {
-    static let kind = "send-message"
-    var conversation: String
-    var text: String
-
-    var queue: QueueName { "conversation/\(conversation)" }
-}
-
-protocol MessageServer: Sendable {
-    func send(_ text: String, transaction: String) async throws
-}
-
-struct Sender: Handler {
-    let server: any MessageServer
-
-    func handle(_ message: SendMessage, _ attempt: Attempt) async throws -> Outcome {
-        do {
-            try await server.send(message.text, transaction: attempt.idempotencyKey)
-            return .success
-        } catch is Rejected {
-            return .fail("the server does not want it")
-        }
+        keys.append(key)
     }
 }
 
@@ -151,7 +121,7 @@ func network() async throws {
     try await test.close()
 }
 
-@Test("A message that is sent twice because of a crash has one transaction")
+@Test("A message that is sent twice because of a crash has one key")
 func crash() async throws {
     let server = RecordingServer()
     let test = try await TestBroker(.file) { try $0.route("conversation/*", to: Sender(server: server)) }
@@ -159,10 +129,12 @@ func crash() async throws {
     try await test.crash(afterHandlerOf: message.id)
     #expect(try await test.settled(message.id) == .succeeded)
     #expect(server.received.elements == ["hello", "hello"])
-    #expect(Set(server.transactions.elements).count == 1)
+    #expect(Set(server.keys.elements).count == 1)
     try await test.close()
 }
 
+// The code of <Sources/SluiceTestKit/SluiceTestKit.docc/TestingYourHandlers.md> is here; its handler has a file
+// of its own.
 @Suite("Guide: testing your handlers") struct TestingGuideTests {
     private static func text(_ path: String) throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -172,7 +144,8 @@ func crash() async throws {
 
     @Test("The code of the guide is the one that is compiled here") func isCompiled() throws {
         let guide = try Self.text("Sources/SluiceTestKit/SluiceTestKit.docc/TestingYourHandlers.md")
-        let code = try Self.text("Tests/ClientTests/TestingGuide.swift")
+        let handler = try Self.text("Tests/ClientTests/TestingGuideHandler.swift")
+        let code = try handler + Self.text("Tests/ClientTests/TestingGuide.swift")
         let blocks = guide.components(separatedBy: "```swift\n").dropFirst().map {
             $0.components(separatedBy: "```")[0]
         }

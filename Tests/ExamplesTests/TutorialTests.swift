@@ -36,6 +36,13 @@ import Testing
         #expect(second == ["Bo: Are you there?", "Bo: Hello?"])
     }
 
+    @Test("With a wrong number of arguments the program neither enqueues nor runs, and prints its usage")
+    func usage() async throws {
+        let file = try TemporaryFile(name: "outbox.sqlite")
+        let output = try await Self.output(of: Self.program, ["Bo"], in: file)
+        #expect(output == "usage: outbox [NAME TEXT]\n")
+    }
+
     /// Runs the queues, and kills the process after it has written a line; the lines until then.
     private static func run(
         until last: String,

@@ -58,6 +58,23 @@ import Testing
         }
     }
 
+    @Test("The page for those who want prose has the same program and the same commands")
+    func prose() throws {
+        let page = try Self.text(of: "Sources/Sluice/Sluice.docc/GettingStarted.md")
+        let blocks = page.components(separatedBy: "```swift\n").dropFirst().compactMap {
+            $0.components(separatedBy: "```").first
+        }
+        let resources = Self.folder + "Resources/"
+        let compiled = Repository.current.files.filter { $0.hasPrefix("Examples/Tutorial/") }
+        let files = try (compiled + [resources + "outbox-package-1.swift"]).map(Self.text(of:))
+        #expect(blocks.sorted() == files.sorted())
+        let sessions = Repository.current.files.filter { $0.hasPrefix(resources) && $0.hasSuffix(".txt") }
+        let known = Set(try sessions.flatMap { try Self.text(of: $0).split(separator: "\n") })
+        let commands = page.split(separator: "\n").filter { $0.hasPrefix("$ ") }
+        #expect(commands.count >= 5)
+        #expect(known.isSuperset(of: commands))
+    }
+
     /// Whether one line at most is missing, and some are new.
     private static func isStep(_ before: [Substring], _ after: [Substring]) -> Bool {
         let difference = after.difference(from: before)

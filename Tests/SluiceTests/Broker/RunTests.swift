@@ -258,12 +258,13 @@ import Testing
         try await broker.enqueue([Note("bad", in: "1"), Note("a", in: "2")])
         try await broker.enqueue(Photo(album: "3", width: 1))
         let idle = Task {
-            // Before the run begins: it waits for the run to be idle.
             await broker.waitUntilIdle()
             log.append("idle")
         }
+        // Before the run begins: it waits for the run to be idle.
+        try await until { broker.life.withLock { !$0.restWaiters.isEmpty } }
         try await running(broker) {
-            try await site.clock.waitForSleeper(untilUptime: .seconds(9))
+            try await until { broker.statistics.retried == 1 }
             #expect(log.elements.isEmpty)
             site.clock.advance(by: .seconds(9))
             await idle.value

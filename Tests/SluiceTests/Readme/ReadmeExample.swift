@@ -7,12 +7,12 @@ struct SendMessage: Action {
 }
 
 func chat(_ path: String, send: @escaping @Sendable (SendMessage, String) async throws -> Void) async throws {
-    let outbox = try await Broker(file: path)
-    try outbox.route("conversation/*", SendMessage.self) { message, attempt in
+    let broker = try await Broker(file: path)
+    try broker.route("conversation/*", SendMessage.self) { message, attempt in
         try await send(message, attempt.idempotencyKey)
         return .success
     }
-    try await outbox.enqueue(SendMessage(conversation: "42", text: "Are you there?"))
-    try await outbox.run()
-    await outbox.close()
+    try await broker.enqueue(SendMessage(conversation: "42", text: "Are you there?"))
+    try await broker.run()
+    await broker.close()
 }

@@ -18,6 +18,16 @@ import Testing
         #expect(readme.contains("```swift\n\(example)```"))
     }
 
+    @Test("the call of the README is the one that is compiled here")
+    func callIsCompiled() throws {
+        let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
+        let tests = try String(contentsOfFile: #filePath, encoding: .utf8)
+        let blocks = readme.components(separatedBy: "```swift\nimport Foundation\n\n").dropFirst()
+        let lines = try #require(blocks.first).components(separatedBy: "```")[0].split(separator: "\n")
+        let call = lines.map { "    \($0)\n" }.joined()
+        #expect(tests.contains("private func callOfReadme() async throws {\n\(call)}\n"))
+    }
+
     @Test("the example sends its message once the server takes it, and keeps nothing")
     func exampleRuns() async throws {
         let file = try TemporaryFile()
@@ -33,6 +43,13 @@ import Testing
         let outbox = try await Broker(file: file.path)
         #expect(try await outbox.actionCount() == 0)
         await outbox.close()
+    }
+}
+
+/// Never called, as it would not end.
+private func callOfReadme() async throws {
+    try await chat("outbox.sqlite") { message, key in
+        FileHandle.standardOutput.write(Data("\(message.text)\n".utf8))
     }
 }
 

@@ -6,7 +6,7 @@ final class AttemptHistory: TransactionSubject {
     init(_ core: TransactionCore) { self.core = core }
 
     /// The most failed attempts kept of an action: the newest.
-    private static let historyLimit = 50
+    static let historyLimit = 50
 
     func record(_ run: FailedRun, _ outcome: String, error: String) throws(SQLiteError) {
         let action = run.receipt.action.rawValue

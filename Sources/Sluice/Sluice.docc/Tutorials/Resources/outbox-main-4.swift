@@ -7,7 +7,9 @@ if arguments.count == 2 {
     let message = SendMessage(conversation: arguments[0], text: arguments[1])
     let receipt = try await broker.enqueue(message)
     print("stored as action \(receipt.id)")
-} else {
+} else if arguments.isEmpty {
     try await broker.run()
+} else {
+    print("usage: outbox [NAME TEXT]")
 }
 await broker.close()

@@ -10,6 +10,7 @@ struct Offline: Error {}
 struct PrintingServer: ChatServer {
     func send(_ text: String, to conversation: String, key: String) async throws {
         if FileManager.default.fileExists(atPath: "\(conversation)-is-offline") { throw Offline() }
+        // In a pipe, `print` would show nothing until the program ends.
         FileHandle.standardOutput.write(Data("\(conversation): \(text)\n".utf8))
     }
 }
