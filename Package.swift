@@ -218,6 +218,7 @@ let package = Package(
             name: "SluiceTests",
             dependencies: [
                 "SluiceJSON",
+                .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"])),
                 "CSluiceSQLite",
                 "FaultVFS",
                 "SluiceSQLite",

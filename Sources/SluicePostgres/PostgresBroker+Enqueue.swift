@@ -81,7 +81,7 @@ extension PostgresBroker {
         if drafts.contains(where: { $0.extras?.groups != nil }) {
             throw SluiceError(.unsupported, "groups of actions need a broker on a file")
         }
-        try await Sluice.enqueue(drafts, through: options.middleware) { [self] drafts in
+        return try await Sluice.enqueue(drafts, through: options.middleware) { [self] drafts in
             let ids = try await enqueuer.enqueue(drafts)
             changed()
             return ids
