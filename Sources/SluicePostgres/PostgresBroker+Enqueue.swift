@@ -12,8 +12,8 @@ public import struct Foundation.Date
 extension PostgresBroker {
     /// Enqueues an action: see ``Broker/enqueue(_:_:notBefore:)``.
     ///
-    /// - Throws: As there; ``SluiceError/Code/unknownCommit`` if the connection was lost at the commit and the
-    ///   server could not be asked for half a minute (G14).
+    /// - Throws: As there; ``SluiceError/Code/unknownCommit`` if the connection was lost at the commit and
+    ///   the server could not be asked for half a minute (G14).
     @discardableResult
     public func enqueue<A: Action>(
         _ action: A,
@@ -78,6 +78,9 @@ extension PostgresBroker {
     }
 
     private func store(_ drafts: [ActionDraft]) async throws -> [ActionID] {
+        if drafts.contains(where: { $0.extras?.groups != nil }) {
+            throw SluiceError(.unsupported, "groups of actions need a broker on a file")
+        }
         try await Sluice.enqueue(drafts, through: options.middleware) { [self] drafts in
             let ids = try await enqueuer.enqueue(drafts)
             changed()

@@ -6,7 +6,11 @@ extension PostgresBroker {
     /// Returns the state of a queue, with all reasons why it does not move: see ``Broker/status(of:)``.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
-        let rows = try await call("reading a status", QueueFactRow.sql("@sluice_status($1)"), [queue.rawValue])
+        let rows = try await call(
+            "reading a status",
+            QueueFactRow.sql("@sluice_status($1)"),
+            [queue.rawValue]
+        )
         return rows.first.map { QueueFactRow($0).status } ?? .empty(queue)
     }
 
@@ -143,8 +147,8 @@ extension PostgresBroker {
     /// Returns the current holds, the oldest first.
     public func holds() async throws(SluiceError) -> [Hold] {
         let sql = """
-            SELECT id, scope, holder, reason, \(microseconds("since")) AS since, \(microseconds("until")) AS until \
-            FROM @sluice_holds ORDER BY id
+            SELECT id, scope, holder, reason, \(microseconds("since")) AS since, \
+            \(microseconds("until")) AS until FROM @sluice_holds ORDER BY id
             """
         let rows = try await call("reading holds", sql)
         return rows.map { row in

@@ -29,7 +29,10 @@ extension PostgresBroker {
 
     private func read(_ selection: ActionSelection) async throws(SluiceError) -> [ActionState] {
         if let action = selection.action {
-            return try await states("ids => $1::bigint[], counts => false", [PostgresArray.numbers([action.rawValue])])
+            return try await states(
+                "ids => $1::bigint[], counts => false",
+                [PostgresArray.numbers([action.rawValue])]
+            )
         }
         if let tag = selection.tag { return try await states("tag => $1, counts => false", [tag]) }
         let pattern = selection.pattern ?? .all

@@ -79,7 +79,10 @@ extension PostgresBroker {
         let draft = try book.drafter.draft(new, in: "edited", EnqueueOptions())
         return try await change(
             "SELECT @sluice_edit($1, $2, $3, $4, $5) AS answer",
-            ["\(action)", draft.kind, draft.payload, "\(draft.version)", ifRunning == .next ? "next" : "refuse"]
+            [
+                "\(action)", draft.kind, draft.payload, "\(draft.version)",
+                ifRunning == .next ? "next" : "refuse",
+            ]
         )
     }
 
@@ -148,16 +151,24 @@ extension PostgresBroker {
         return count
     }
 
-    /// Opens a gate: see ``Broker/openGate(_:isKept:spread:)``. A gate of a fleet is always kept.
+    /// Opens a gate: see ``Broker/openGate(_:isKept:spread:)``.
+    ///
+    /// A gate of a fleet is always kept.
     public func openGate(
         _ name: GateName,
         isKept: Bool = true,
         spread: Duration = .zero
     ) async throws(SluiceError) {
-        _ = try await act("opening a gate", "SELECT @sluice_open_gate($1, $2) AS answer", [name.rawValue, spread.postgresText])
+        _ = try await act(
+            "opening a gate",
+            "SELECT @sluice_open_gate($1, $2) AS answer",
+            [name.rawValue, spread.postgresText]
+        )
     }
 
-    /// Closes a gate: see ``Broker/closeGate(_:isKept:for:)``. A gate of a fleet is always kept.
+    /// Closes a gate: see ``Broker/closeGate(_:isKept:for:)``.
+    ///
+    /// A gate of a fleet is always kept.
     public func closeGate(
         _ name: GateName,
         isKept: Bool = true,

@@ -6,8 +6,8 @@ internal import Synchronization
 extension PostgresBroker {
     /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled: see ``Broker/run()``.
     ///
-    /// Any number of processes may run the queues of a schema. If the server cannot be reached, the call waits
-    /// until it can; handlers are cancelled before the lease ends.
+    /// Any number of processes may run the queues of a schema. If the server cannot be reached, the call
+    /// waits until it can; handlers are cancelled before the lease ends.
     ///
     /// - Throws: ``SluiceError`` `alreadyRunning`, `closed`, and errors of the server that do not pass.
     public func run() async throws {

@@ -77,7 +77,8 @@ public final class PostgresBroker: Sendable {
             server,
             observers,
             listener: server.listens
-                ? PostgresConnection(PostgresAddress(url: server.listeningURL ?? url, schema: server.schema)) : nil
+                ? PostgresConnection(PostgresAddress(url: server.listeningURL ?? url, schema: server.schema))
+                : nil
         )
         runner = AttemptRunner(source: loop, reader: book.reader, drafter: book.drafter, options: options)
         enqueuer = PostgresEnqueuer(PostgresConnection(address, clock: clock), options)

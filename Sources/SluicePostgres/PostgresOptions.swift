@@ -3,7 +3,9 @@ internal import Sluice
 
 /// What a ``PostgresBroker`` needs to know of its server, besides the options of every broker.
 public struct PostgresOptions: Sendable {
-    /// The schema that has the queues; it is made if it is missing. Each schema has queues of its own.
+    /// The schema that has the queues; it is made if it is missing.
+    ///
+    /// Each schema has queues of its own.
     public var schema = "sluice"
     /// How long the server keeps a worker's queues for it without a sign of life, from 1 second to 1 hour.
     ///

@@ -133,8 +133,8 @@ func crash() async throws {
     try await test.close()
 }
 
-// The code of <Sources/SluiceTestKit/SluiceTestKit.docc/TestingYourHandlers.md> is here; its handler has a file
-// of its own.
+// The code of <Sources/SluiceTestKit/SluiceTestKit.docc/TestingYourHandlers.md> is here; its handler has a
+// file of its own.
 @Suite("Guide: testing your handlers") struct TestingGuideTests {
     private static func text(_ path: String) throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -135,7 +135,9 @@ extension Broker {
     func store(drafts: [ActionDraft]) async throws -> [ActionID] {
         guard !drafts.isEmpty else { return [] }
         guard !options.middleware.isEmpty else { return try await write(drafts: drafts) }
-        return try await Sluice.enqueue(drafts, through: options.middleware) { try await self.write(drafts: $0) }
+        return try await Sluice.enqueue(drafts, through: options.middleware) {
+            try await self.write(drafts: $0)
+        }
     }
 
     private func write(drafts: [ActionDraft]) async throws -> [ActionID] {

@@ -1,27 +1,32 @@
 internal import HashTreeCollections
 
 /// States that are read as a whole after each change, for an engine whose changes do not say what they concern.
-struct PolledStates<Observed: Sendable & Hashable & Identifiable>: StateSource where Observed.ID: Sendable {
-    typealias State = Observed
+struct PolledStates<Item: Sendable & Hashable & Identifiable>: StateSource
+where Item.ID: Sendable {
+    typealias State = Item
 
-    let all: @Sendable () async throws(SluiceError) -> [Observed]
-    let gone: @Sendable ([Observed]) async throws(SluiceError) -> [Observed]
-    let isSameState: @Sendable (Observed, Observed) -> Bool
+    let all: @Sendable () async throws(SluiceError) -> [Item]
+    let gone: @Sendable ([Item]) async throws(SluiceError) -> [Item]
+    let isSameState: @Sendable (Item, Item) -> Bool
 
-    func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) { dirty.addAll() }
-    func note(_ queue: QueueID, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) { dirty.addAll() }
+    func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
+        dirty.addAll()
+    }
+    func note(_ queue: QueueID, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
+        dirty.addAll()
+    }
 
     func read(
         _ dirty: DirtyStates,
         _ known: Known
-    ) async throws(SluiceError) -> (matching: [Observed], gone: [Observed]) {
+    ) async throws(SluiceError) -> (matching: [Item], gone: [Item]) {
         let matching = try await all()
         let found = Set(matching.map(\.id))
         let missing = known.values.filter { !found.contains($0.id) }
         return (matching, missing.isEmpty ? [] : try await gone(missing))
     }
 
-    func isSame(_ new: Observed, _ old: Observed) -> Bool { isSameState(new, old) }
+    func isSame(_ new: Item, _ old: Item) -> Bool { isSameState(new, old) }
 }
 
 extension Observers {

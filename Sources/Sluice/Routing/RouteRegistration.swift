@@ -24,7 +24,9 @@ extension RouteTable {
     var registrations: [RouteRegistration] {
         routes.values.flatMap { route in
             route.kinds.compactMap { kind in
-                guard let form = try? route.pattern.form(), let entry = entry(form, kind), entry.id == route.id else {
+                guard let form = try? route.pattern.form(), let entry = entry(form, kind),
+                    entry.id == route.id
+                else {
                     return nil
                 }
                 return RouteRegistration(
@@ -35,7 +37,9 @@ extension RouteTable {
                     concurrency: entry.concurrency,
                     crashLimit: entry.crashLimit,
                     failure: entry.failure,
-                    rate: entry.rate.map { RouteRegistration.Rate(name: $0.name, interval: $0.interval, tolerance: $0.tolerance) }
+                    rate: entry.rate.map {
+                        RouteRegistration.Rate(name: $0.name, interval: $0.interval, tolerance: $0.tolerance)
+                    }
                 )
             }
         }

@@ -1,7 +1,8 @@
 #if PostgreSQL
 /// Where the server is, and which of its schemas has the queues.
 struct PostgresAddress: Sendable, Hashable {
-    /// A connection string of libpq: <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING>.
+    /// A connection string of libpq:
+    /// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING>.
     let url: String
     let schema: String
 

@@ -23,7 +23,8 @@ enum PostgresFailure: Error, Sendable {
     /// Whether the same statement may succeed in a moment: the server has rolled it back.
     var isPassing: Bool {
         switch self {
-        case .refused(let state, _, _): ["40001", "40P01"].contains(state) || endsConnection || state == "53300"
+        case .refused(let state, _, _):
+            ["40001", "40P01"].contains(state) || endsConnection || state == "53300"
         case .cannotConnect: true
         case .lost, .closed: false
         }
@@ -62,7 +63,8 @@ enum PostgresFailure: Error, Sendable {
             case "SL003", "SL006": (detail.flatMap(SluiceError.Code.init(name:)) ?? .storage, message)
             case "SL002": (.newerSchema, message)
             case "SL004": (.staleReceipt, message)
-            case "55P03": (.databaseLocked, "another transaction holds a lock\(detail.map { ": \($0)" } ?? "")")
+            case "55P03":
+                (.databaseLocked, "another transaction holds a lock\(detail.map { ": \($0)" } ?? "")")
             case "40001", "40P01": (.databaseLocked, "other transactions are in the way; try again")
             case "53100": (.diskFull, "the server's disk is full; free some space and try again")
             case "53200": (.outOfMemory, "the server has no memory left")

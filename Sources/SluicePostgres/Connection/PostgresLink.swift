@@ -178,7 +178,8 @@ private func withStrings<Output>(
     // The names of parameters of a connection end with NULL.
     let pointers = copies.map { UnsafePointer($0) } + [nil]
     return pointers.withUnsafeBufferPointer { buffer in
-        body(buffer.baseAddress ?? UnsafePointer(bitPattern: 8)!)
+        guard let start = buffer.baseAddress else { preconditionFailure("an array with an end is empty") }
+        return body(start)
     }
 }
 #endif

@@ -4,9 +4,10 @@ internal import Sluice
 /// The actions of a group of enqueues as arrays, one for each column.
 struct EnqueueArrays: Sendable {
     static let sql = """
-        SELECT id, refusal FROM @sluice_enqueue_many($1::uuid, $2::bigint, $3::int[], $4::text[], $5::text[], \
-        $6::int[], $7::text[], $8::text[], $9::bytea[], $10::boolean[], $11::timestamptz[], $12::timestamptz[], \
-        $13::text[], $14::text[], $15::text[], $16::text[], $17::interval[], $18::text[], $19::int[]) ORDER BY place
+        SELECT id, refusal FROM @sluice_enqueue_many($1::uuid, $2::bigint, $3::int[], $4::text[], \
+        $5::text[], $6::int[], $7::text[], $8::text[], $9::bytea[], $10::boolean[], $11::timestamptz[], \
+        $12::timestamptz[], $13::text[], $14::text[], $15::text[], $16::text[], $17::interval[], \
+        $18::text[], $19::int[]) ORDER BY place
         """
 
     private let columns: [String?]

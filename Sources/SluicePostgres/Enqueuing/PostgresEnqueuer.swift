@@ -110,8 +110,8 @@ final class PostgresEnqueuer: Sendable {
         guard failure.mayHaveCommitted else { return failure.error(doing: "enqueuing") }
         return SluiceError(
             .unknownCommit,
-            "enqueuing: the connection was lost at the commit, and the server cannot be asked: the actions may "
-                + "be stored"
+            "enqueuing: the connection was lost at the commit, and the server cannot be asked: the actions "
+                + "may be stored"
         )
     }
 
@@ -128,7 +128,9 @@ final class PostgresEnqueuer: Sendable {
             let token = UUID().uuidString
             do throws(PostgresFailure) {
                 let rows = try await connection.call(EnqueueArrays.sql, arrays.parameters(token))
-                return rows.map { Stored(id: $0.integer("id").map { ActionID(rawValue: $0) }, refusal: $0["refusal"]) }
+                return rows.map {
+                    Stored(id: $0.integer("id").map { ActionID(rawValue: $0) }, refusal: $0["refusal"])
+                }
             } catch {
                 tries += 1
                 if error.mayHaveCommitted {
@@ -159,7 +161,9 @@ final class PostgresEnqueuer: Sendable {
                 }
             } catch {
                 tries += 1
-                guard error.isPassing || error.mayHaveCommitted, ContinuousClock.now < deadline else { throw lost }
+                guard error.isPassing || error.mayHaveCommitted, ContinuousClock.now < deadline else {
+                    throw lost
+                }
                 await pause(tries)
             }
         }
@@ -183,10 +187,11 @@ final class PostgresEnqueuer: Sendable {
         let message =
             switch name {
             case "queueFull":
-                "the queue '\(draft.queue)' holds \(draft.depthLimit ?? 0) actions, as many as its options allow"
+                "the queue '\(draft.queue)' holds \(draft.depthLimit ?? 0) actions, as many as its options "
+                    + "allow"
             case "duplicateKey":
-                "the queue '\(draft.queue)' has an action with the key '\(draft.extras?.key?.text ?? "")', or had "
-                    + "one a short time ago"
+                "the queue '\(draft.queue)' has an action with the key '\(draft.extras?.key?.text ?? "")', "
+                    + "or had one a short time ago"
             case "sortKeyMismatch":
                 "the actions of the queue '\(draft.queue)' have another type of sort key than "
                     + "\(draft.sortKey.kind): give it one of theirs"

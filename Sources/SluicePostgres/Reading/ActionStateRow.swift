@@ -10,8 +10,9 @@ struct ActionStateRow {
     static func sql(_ source: String) -> String {
         let times = ["at", "expires_at", "enqueued_at"].map { "\(microseconds("s.\($0)")) AS \($0)" }
         return """
-            SELECT s.action, s.phase, s.cause, s.ahead, s.of_queue, s.kind, s.sort_type, s.sort_key, s.own_tag, s.gate, \
-            s.attempts, s.last_error, s.payload, s.version, s.has_succeeded, \(times.joined(separator: ", ")) \
+            SELECT s.action, s.phase, s.cause, s.ahead, s.of_queue, s.kind, s.sort_type, s.sort_key, \
+            s.own_tag, s.gate, s.attempts, s.last_error, s.payload, s.version, \
+            s.has_succeeded, \(times.joined(separator: ", ")) \
             FROM \(source) AS s
             """
     }

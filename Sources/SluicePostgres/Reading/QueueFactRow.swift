@@ -8,16 +8,18 @@ struct QueueFactRow {
     init(_ row: PostgresRows.Row) { self.row = row }
 
     static func sql(_ source: String) -> String {
-        let times = ["running_since", "not_before", "next_attempt_at", "blocked_at", "oldest", "rate_until", "now"]
+        let times = [
+            "running_since", "not_before", "next_attempt_at", "blocked_at", "oldest", "rate_until", "now",
+        ]
         let columns = times.map { "\(microseconds("f.\($0)")) AS \($0)" }
         let ends = ["hold_untils", "gate_untils"].map { name in
             "(SELECT array_agg(\(microseconds("u.at")) ORDER BY u.place) FROM unnest(f.\(name)) "
                 + "WITH ORDINALITY AS u (at, place)) AS \(name)"
         }
         let others = """
-            f.name, f.depth, f.head_id, f.head_kind, f.attempts, f.last_error, f.blocked_by, f.blocked_action_id, \
-            f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.is_busy, f.is_suspect, f.rate, f.tried_id, \
-            f.tried_queue, f.claim, f.state, f.queue_id, \
+            f.name, f.depth, f.head_id, f.head_kind, f.attempts, f.last_error, f.blocked_by, \
+            f.blocked_action_id, f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.is_busy, \
+            f.is_suspect, f.rate, f.tried_id, f.tried_queue, f.claim, f.state, f.queue_id, \
             array_to_json(f.hold_holders) AS hold_holders, array_to_json(f.hold_reasons) AS hold_reasons, \
             array_to_json(f.gates) AS gates
             """

@@ -1,6 +1,7 @@
 #if PostgreSQL
 internal import Logging
 internal import Sluice
+internal import Synchronization
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -176,7 +177,8 @@ extension PostgresLoop {
     }
 
     var workerName: String {
-        server.workerName ?? "\(ProcessInfo.processInfo.hostName)/\(ProcessInfo.processInfo.processIdentifier)"
+        server.workerName
+            ?? "\(ProcessInfo.processInfo.hostName)/\(ProcessInfo.processInfo.processIdentifier)"
     }
 
     /// The routes as the server gets them.
@@ -195,7 +197,9 @@ extension PostgresLoop {
                 rateTolerance: route.rate?.tolerance.postgresText
             )
         }
-        guard let data = try? JSONEncoder().encode(routes) else { preconditionFailure("routes cannot be encoded") }
+        guard let data = try? JSONEncoder().encode(routes) else {
+            preconditionFailure("routes cannot be encoded")
+        }
         return String(decoding: data, as: UTF8.self)
     }
 }
@@ -217,7 +221,8 @@ extension PostgresFailure {
     /// Whether trying again is in vain.
     fileprivate var endsRun: Bool {
         switch self {
-        case .refused(let state, _, _): ["SL002", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
+        case .refused(let state, _, _):
+            ["SL002", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
         case .closed: true
         case .cannotConnect, .lost: false
         }

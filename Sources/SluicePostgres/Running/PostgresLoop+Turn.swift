@@ -5,10 +5,11 @@ internal import Synchronization
 
 extension PostgresLoop {
     private static let sql = """
-        SELECT what, claim, follows, action_id, queue_id, queue, kind, version, payload, trace, nonce, attempts, \
-        last_error, is_alone, route, \(microseconds("enqueued_at")) AS enqueued_at, \(microseconds("due_at")) AS due_at \
-        FROM @sluice_step($1, $2, $3::bigint[], $4::text[], $5::interval[], $6::text[], $7::boolean[], $8::text[], \
-        $9::text[], $10::text[], $11::int[], $12::int[], $13, $14, $15, $16)
+        SELECT what, claim, follows, action_id, queue_id, queue, kind, version, payload, trace, nonce, \
+        attempts, last_error, is_alone, route, \(microseconds("enqueued_at")) AS enqueued_at, \
+        \(microseconds("due_at")) AS due_at \
+        FROM @sluice_step($1, $2, $3::bigint[], $4::text[], $5::interval[], $6::text[], $7::boolean[], \
+        $8::text[], $9::text[], $10::text[], $11::int[], $12::int[], $13, $14, $15, $16)
         """
 
     /// Calls the server once; returns when something is due, or the present if there is more to do.
@@ -140,7 +141,11 @@ extension PostgresLoop {
             case "claimed":
                 work.nextClaim = max(work.nextClaim, claim + 1)
                 guard let claimed = claimed(row, claim) else { continue }
-                if let follows = row.integer("follows") { following[follows] = claimed } else { others.append(claimed) }
+                if let follows = row.integer("follows") {
+                    following[follows] = claimed
+                } else {
+                    others.append(claimed)
+                }
             case "cancel": cancel(claim)
             case "next":
                 due = row.time("due_at")

@@ -3,7 +3,7 @@ internal import Logging
 internal import Sluice
 internal import Synchronization
 
-/// The loop of one worker: one call of the server after the other settles what has ended and claims what is next.
+/// The loop of one worker: each call of the server settles what has ended and claims what is next.
 ///
 /// What happens while a call is under way goes into the next one. A worker that has nothing to do looks again
 /// after a pause that doubles up to the poll interval, or when it is woken.
@@ -138,7 +138,9 @@ final class PostgresLoop: AttemptSource {
             state.reporting -= 1
             if let end = answer.result?.end(settlement) { state.ends.note(action.receipt.action, end) }
         }
-        if let events = answer.result.map({ self.events(action, settlement, $0) }) { observers.publish(events) }
+        if let events = answer.result.map({ self.events(action, settlement, $0) }) {
+            observers.publish(events)
+        }
         wakeWatchers()
         kick()
         return answer.next

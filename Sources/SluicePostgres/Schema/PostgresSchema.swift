@@ -1,7 +1,8 @@
 #if PostgreSQL
 internal import Sluice
 
-/// Makes and upgrades the tables and functions of a schema, each step in a transaction, by one process at a time.
+/// Makes and upgrades the tables and functions of a schema, each step in a transaction, one process at a
+/// time.
 enum PostgresSchema {
     static func migrate(_ connection: PostgresConnection, _ schema: String) async throws(PostgresFailure) {
         let steps = Migration.postgres
@@ -14,7 +15,8 @@ enum PostgresSchema {
             version = try await apply(steps, connection, schema)
         }
         if let version, version > steps.count {
-            let message = "the schema '\(schema)' was written by a newer version of the library: update this one"
+            let message =
+                "the schema '\(schema)' was written by a newer version of the library: update this one"
             throw .refused(state: "SL002", message: message, detail: nil)
         }
     }
@@ -29,15 +31,21 @@ enum PostgresSchema {
             ["\(quoted(schema)).sluice_migrations"]
         )
         guard known.first?.flag("known") == true else { return nil }
-        let rows = try await connection.call("SELECT coalesce(max(version), 0) AS version FROM @sluice_migrations")
+        let rows = try await connection.call(
+            "SELECT coalesce(max(version), 0) AS version FROM @sluice_migrations"
+        )
         return Int(rows.first?.integer("version") ?? 0)
     }
 
-    private static func create(_ connection: PostgresConnection, _ schema: String) async throws(PostgresFailure) {
+    private static func create(
+        _ connection: PostgresConnection,
+        _ schema: String
+    ) async throws(PostgresFailure) {
         let statements = [
             "CREATE SCHEMA IF NOT EXISTS \(quoted(schema))",
             """
-            CREATE TABLE IF NOT EXISTS @sluice_migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL)
+            CREATE TABLE IF NOT EXISTS @sluice_migrations (\
+            version integer PRIMARY KEY, applied_at timestamptz NOT NULL)
             """,
         ]
         for statement in statements {
@@ -45,7 +53,8 @@ enum PostgresSchema {
                 _ = try await connection.call(statement)
             } catch {
                 // Of two processes that make it at the same time, the server refuses one.
-                guard case .refused(let state, _, _) = error, ["23505", "42P06", "42P07"].contains(state) else {
+                guard case .refused(let state, _, _) = error, ["23505", "42P06", "42P07"].contains(state)
+                else {
                     throw error
                 }
             }
@@ -60,7 +69,10 @@ enum PostgresSchema {
     ) async throws(PostgresFailure) -> Int {
         _ = try await connection.call("BEGIN")
         do throws(PostgresFailure) {
-            _ = try await connection.call("LOCK TABLE @sluice_migrations IN EXCLUSIVE MODE", within: .seconds(600))
+            _ = try await connection.call(
+                "LOCK TABLE @sluice_migrations IN EXCLUSIVE MODE",
+                within: .seconds(600)
+            )
             let made = try await version(connection, schema) ?? 0
             if made < steps.count {
                 let path = "\(quoted(schema)), pg_temp"

@@ -87,8 +87,9 @@ struct PostgresSite: ConformingEngine {
         try await PostgresSchema.migrate(connection, schema)
         _ = try await connection.call(
             """
-            CREATE OR REPLACE FUNCTION @sluice_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE AS
-            $$ SELECT 'epoch'::timestamptz + current_setting('sluice.test_now')::bigint * interval '1 microsecond' $$
+            CREATE OR REPLACE FUNCTION @sluice_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
+            AS $$ SELECT 'epoch'::timestamptz
+                         + current_setting('sluice.test_now')::bigint * interval '1 microsecond' $$
             """
         )
         await connection.close()
