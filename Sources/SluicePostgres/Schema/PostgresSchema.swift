@@ -41,8 +41,10 @@ enum PostgresSchema {
         _ connection: PostgresConnection,
         _ schema: String
     ) async throws(PostgresFailure) {
+        let known = try await connection.call("SELECT to_regnamespace($1) IS NOT NULL AS known", [quoted(schema)])
         let statements = [
-            "CREATE SCHEMA IF NOT EXISTS \(quoted(schema))",
+            // A role without the right to make schemas may use one that is there.
+            known.first?.flag("known") == true ? "SELECT 1" : "CREATE SCHEMA IF NOT EXISTS \(quoted(schema))",
             """
             CREATE TABLE IF NOT EXISTS @sluice_migrations (\
             version integer PRIMARY KEY, applied_at timestamptz NOT NULL)

@@ -89,9 +89,10 @@ struct PostgresTests {
         let site = try site()
         let broker = try await site.broker { _, server in server.setsServerClock = false }
         let other = connection(site)
-        let isOver = Mutex(false)
+        let stored = EventLog<ActionID>()
         let cutter = Task {
-            while !isOver.withLock({ $0 }) {
+            for count in 1...20 {
+                _ = try await stored.wait(forCount: 5 * count)
                 _ = try await other.call(
                     """
                     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -99,26 +100,22 @@ struct PostgresTests {
                     """,
                     ["%\(site.schema)%sluice_enqueue_many%"]
                 )
-                await Task.yield()
             }
         }
-        let stored = try await withThrowingTaskGroup(of: [ActionID].self) { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for caller in 0..<8 {
                 group.addTask {
-                    var ids: [ActionID] = []
                     for number in 0..<25 {
-                        ids.append(try await broker.enqueue(Note("\(caller) \(number)", in: "q/\(caller)")).id)
+                        let note = Note("\(caller) \(number)", in: QueueName("q/\(caller)"))
+                        stored.append(try await broker.enqueue(note).id)
                     }
-                    return ids
                 }
             }
-            return try await group.reduce(into: []) { $0 += $1 }
+            try await group.waitForAll()
         }
-        isOver.withLock { $0 = true }
         try await cutter.value
-        #expect(Set(stored).count == 200)
         let actions = try await broker.actionSummaries(limit: 1_000)
-        #expect(Set(actions.map(\.id)) == Set(stored) && actions.count == 200)
+        #expect(Set(actions.map(\.id)) == Set(stored.elements) && actions.count == 200)
         for caller in 0..<8 {
             let own = actions.filter { $0.queue == QueueName("q/\(caller)") }
             #expect(own.map(\.id) == own.map(\.id).sorted())
@@ -135,7 +132,7 @@ struct PostgresTests {
         await second.close()
         let sql = connection(site)
         _ = try await sql.call("INSERT INTO @sluice_migrations VALUES (99, now())")
-        let error = await #expect(throws: SluiceError.self) { try await site.broker { _, _ in } }
+        let error = await #expect(throws: SluiceError.self) { try await site.broker { $1.setsServerClock = false } }
         #expect(error?.code == .newerSchema)
         await sql.close()
     }
