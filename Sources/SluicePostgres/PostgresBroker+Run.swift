@@ -102,10 +102,10 @@ extension PostgresBroker {
     public func settled(_ action: ActionID) async throws -> ActionEnd {
         while true {
             try Task.checkCancellation()
-            let count = loop.changes.count
+            let (count, wasActive) = (loop.changes.count, loop.isActive(action))
             switch try await self.action(action).phase {
             // The server has its end, and this process is about to have it.
-            case .ended(.unknown) where loop.isActive(action): break
+            case .ended(.unknown) where wasActive || loop.isActive(action): break
             case .ended(let end): return end
             case .dead(let cause, _): return .deadLettered(cause)
             case .waiting, .scheduled, .running, .retrying, .parked: break

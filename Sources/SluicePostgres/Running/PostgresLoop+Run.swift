@@ -144,17 +144,17 @@ extension PostgresLoop {
             return state.hasNewRoutes
         }
         do throws(PostgresFailure) {
-            let sent = options.clock.uptime
+            let (sent, routes) = (options.clock.uptime, RouteFacts.json(book.registrations))
             if work.epoch == 0 {
                 let rows = try await connection.call(
                     "SELECT @sluice_register($1, $2, $3, $4) AS epoch",
-                    [workerName, "\(Int64.random(in: .min ... .max))", server.lease.postgresText, RouteFacts.json(book.registrations)]
+                    [workerName, "\(Int64.random(in: .min ... .max))", server.lease.postgresText, routes]
                 )
                 work.epoch = rows.first?.integer("epoch") ?? 0
                 work.nextClaim = work.epoch << 32 + 1
                 (work.renewed, work.hasCancelled) = (sent, false)
             } else if isNew {
-                _ = try await connection.call("SELECT @sluice_set_routes($1, $2)", ["\(work.epoch)", RouteFacts.json(book.registrations)])
+                _ = try await connection.call("SELECT @sluice_set_routes($1, $2)", ["\(work.epoch)", routes])
             }
         } catch {
             state.withLock { $0.hasNewRoutes = true }

@@ -209,7 +209,7 @@ extension PostgresLoop {
         }
         runner.announce(action)
         setTimer(claim, found)
-        observers.publish([event(.started, action)])
+        observers.publish([action.event(.started, at: options.clock.now)])
         return (action, found)
     }
 

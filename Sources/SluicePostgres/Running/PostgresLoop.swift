@@ -141,7 +141,7 @@ final class PostgresLoop: AttemptSource {
             state.active.remove(action.receipt.action)
             if let end = answer.result?.end(settlement) { state.ends.note(action.receipt.action, end) }
         }
-        if let events = answer.result.map({ self.events(action, settlement, $0) }) {
+        if let events = answer.result.map({ action.events(settlement, $0, at: options.clock.now) }) {
             observers.publish(events)
         }
         changes.change()

@@ -132,7 +132,9 @@ struct PostgresTests {
         await second.close()
         let sql = connection(site)
         _ = try await sql.call("INSERT INTO @sluice_migrations VALUES (99, now())")
-        let error = await #expect(throws: SluiceError.self) { try await site.broker { $1.setsServerClock = false } }
+        let error = await #expect(throws: SluiceError.self) {
+            try await site.broker { $1.setsServerClock = false }
+        }
         #expect(error?.code == .newerSchema)
         await sql.close()
     }
@@ -162,7 +164,9 @@ struct PostgresTests {
             do { try await body() } catch { return (error as? SluiceError)?.code }
             return nil
         }
-        await #expect(code { try broker.queues("a", QueueOptions(discipline: .lastInFirstOut)) } == .unsupported)
+        await #expect(
+            code { try broker.queues("a", QueueOptions(discipline: .lastInFirstOut)) } == .unsupported
+        )
         let codes = [
             await code { try broker.route(where: { _ in true }, Note.self) { _, _ in .success } },
             await code { try await broker.enqueue(Note("a"), EnqueueOptions(memberOf: ["g"])) },
