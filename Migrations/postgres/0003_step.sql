@@ -259,8 +259,6 @@ BEGIN
 END
 $$;
 
--- MARK: Workers and routes
-
 -- Whether a worker that lives, other than this one, has a route for a kind in a pool.
 CREATE FUNCTION sluice_has_route(pool integer, kind text, besides bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path FROM CURRENT
@@ -427,8 +425,6 @@ BEGIN
     RETURN me;
 END
 $$;
-
--- MARK: The step
 
 -- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
 -- Arrivals whose lane is locked stay for a later step. Taking one in needs the lane's lock, and so does giving a lane
@@ -1223,8 +1219,6 @@ BEGIN
 END
 $$;
 
--- MARK: Ends of workers
-
 -- Gives back the lanes of a worker and deletes it; whoever calls it has locked the worker's row FOR UPDATE, so none of
 -- its steps is under way. What it ran becomes suspect (G7). If one action ran alone, and the worker is gone for sure or
 -- did not renew its lease, the end counts against that action; nobody else loses an attempt.
@@ -1270,15 +1264,15 @@ BEGIN
 END
 $$;
 
--- Takes off workers whose lease is over; returns how many. Only a worker may judge whose own lease has not lapsed for a
--- whole lease: after a frozen server or a clock set forward all leases lapse together, and nobody is judged.
+-- Takes off one worker whose lease is over, and returns 1; call it again while it does: lanes are locked in one order
+-- within a transaction. Only a worker may judge whose own lease has not lapsed for a whole lease: after a frozen server
+-- or a clock set forward all leases lapse together, and nobody is judged.
 CREATE FUNCTION sluice_take_off(epoch bigint, lease interval) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
     now_at timestamptz := sluice_now();
     gone bigint;
-    taken integer := 0;
 BEGIN
     PERFORM FROM sluice_worker_rows AS w
     WHERE w.epoch = sluice_take_off.epoch AND w.lease_until > now_at AND w.continuous_since <= now_at - lease;
@@ -1289,15 +1283,14 @@ BEGIN
     UPDATE sluice_worker_rows AS w SET lease_until = now_at + 2 * lease
     WHERE w.epoch IN (SELECT o.epoch FROM sluice_worker_rows AS o
                       WHERE o.lease_until > now_at + 4 * lease FOR NO KEY UPDATE SKIP LOCKED);
-    LOOP
-        SELECT w.epoch INTO gone FROM sluice_worker_rows AS w
-        WHERE w.lease_until <= now_at AND w.epoch <> sluice_take_off.epoch
-        ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED;
-        EXIT WHEN NOT FOUND;
-        PERFORM sluice_end_worker(gone, true);
-        taken := taken + 1;
-    END LOOP;
-    RETURN taken;
+    SELECT w.epoch INTO gone FROM sluice_worker_rows AS w
+    WHERE w.lease_until <= now_at AND w.epoch <> sluice_take_off.epoch
+    ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    PERFORM sluice_end_worker(gone, true);
+    RETURN 1;
 END
 $$;
 
@@ -1365,8 +1358,6 @@ BEGIN
 END
 $$;
 
--- MARK: Chores
-
 -- Gives due actions their places.
 CREATE FUNCTION sluice_place_due(now_at timestamptz) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
@@ -1374,6 +1365,7 @@ AS $$
 DECLARE
     due bigint[];
     lanes bigint[];
+    locked bigint[];
     placed bigint[];
 BEGIN
     SELECT array_agg(d.id), array_agg(DISTINCT d.queue_id) INTO due, lanes
@@ -1382,12 +1374,16 @@ BEGIN
     IF due IS NULL THEN
         RETURN 0;
     END IF;
-    -- Lanes before actions, as everywhere.
-    PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes) ORDER BY l.queue_id FOR NO KEY UPDATE;
+    -- Lanes before actions, as everywhere. Those that are locked have a step: their actions are placed later.
+    locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                    WHERE l.queue_id = ANY (lanes) FOR NO KEY UPDATE SKIP LOCKED);
+    lanes := ARRAY(SELECT n FROM unnest(lanes) AS n
+                   EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes)) || locked;
     WITH changed AS (
         UPDATE sluice_action_rows AS a SET not_before = NULL
         WHERE a.id = ANY (ARRAY(SELECT o.id FROM sluice_action_rows AS o
-                                WHERE o.id = ANY (due) AND o.not_before <= now_at FOR NO KEY UPDATE SKIP LOCKED))
+                                WHERE o.id = ANY (due) AND o.not_before <= now_at AND o.queue_id = ANY (lanes)
+                                FOR NO KEY UPDATE SKIP LOCKED))
         RETURNING a.queue_id)
     SELECT array_agg(c.queue_id) INTO placed FROM changed AS c;
     IF placed IS NULL THEN
@@ -1524,19 +1520,22 @@ BEGIN
             HINT = 'Register again: its lease was over, and others run its queues.';
     END IF;
     IF since > now_at THEN
-        done := done + sluice_shorten_waits(now_at);
         UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
+        RETURN 1 + sluice_shorten_waits(now_at);
     END IF;
-    done := done + sluice_take_off(me, lease);
-    done := done + sluice_place_due(now_at);
+    -- These wait for lanes, so each is alone in its transaction; the rest takes lanes that are free.
+    IF sluice_take_off(me, lease) > 0 THEN
+        RETURN 1;
+    END IF;
     -- A closing that has ended; the starts are spread over a tenth of it, so that the first refusal stops the rest.
     FOR gate IN
         SELECT g.name, g.closed_for FROM sluice_gate_rows AS g WHERE g.opens_at <= now_at
-        ORDER BY g.opens_at LIMIT 100 FOR UPDATE SKIP LOCKED
+        ORDER BY g.opens_at LIMIT 1 FOR UPDATE SKIP LOCKED
     LOOP
         PERFORM sluice_open_gate(gate.name, greatest(interval '1 s', least(interval '60 s', gate.closed_for / 10)));
-        done := done + 1;
+        RETURN 1;
     END LOOP;
+    done := done + sluice_place_due(now_at);
     done := done + sluice_expire(me, now_at) + sluice_clear_suspects(now_at);
     -- The lanes wake by themselves at this time.
     DELETE FROM sluice_hold_rows AS h
