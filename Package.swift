@@ -35,8 +35,7 @@ let package = Package(
     traits: [
         .trait(
             name: "CommandLineTool",
-            description:
-                "Builds the tool sluice and the demo, with what parses arguments and starts processes."
+            description: "Builds the tool and the demo, with what parses arguments and starts processes."
         ),
         .trait(
             name: "ServiceLifecycle",
@@ -196,8 +195,7 @@ let package = Package(
             path: "Examples/MatrixOutbox",
             exclude: ["README.md", "Server"]
         ),
-        // Core loops, for `make bench-check` to count their instructions; here, not with the other
-        // measurements, because it reaches below the public face.
+        // Core loops, for `make bench-check` to count; here, because it reaches below the public face.
         .executableTarget(
             name: "Counted",
             dependencies: ["SluiceSQLite", "Sluice"],

@@ -106,7 +106,7 @@ extension PostgresLoop {
         }
         if failure.mayHaveCommitted { work.mustResync = true }
         // By its own clock, counted from before the request was sent: others may run the queues soon.
-        if work.epoch != 0, !work.hasCancelled, options.clock.uptime - work.renewed > server.lease * 2 / 3 {
+        if work.epoch != 0, !work.hasCancelled, work.renewed.duration(to: .now) > server.lease * 2 / 3 {
             options.logger.warning("the server is not reached: handlers are cancelled before the lease ends")
             work.hasCancelled = true
             runner.cancelClaimed(.stop)
@@ -127,7 +127,7 @@ extension PostgresLoop {
     private func leaveOutcomes() {
         let outcomes = state.withLock { state in
             for outcome in state.outcomes {
-                state.active.remove(outcome.action.receipt.action)
+                state.active[outcome.action.receipt.claim] = nil
                 state.held[outcome.action.receipt.claim] = nil
                 if outcome.finish != nil { state.reporting += 1 }
             }
@@ -144,7 +144,7 @@ extension PostgresLoop {
             return state.hasNewRoutes
         }
         do throws(PostgresFailure) {
-            let (sent, routes) = (options.clock.uptime, RouteFacts.json(book.registrations))
+            let (sent, routes) = (ContinuousClock.now, RouteFacts.json(book.registrations))
             if work.epoch == 0 {
                 let rows = try await connection.call(
                     "SELECT @sluice_register($1, $2, $3, $4) AS epoch",

@@ -20,7 +20,7 @@ extension PostgresLoop {
         await listen()
         let isBusy = try await chores(&work)
         let (outcomes, free, permits) = takeOutcomes()
-        let sent = options.clock.uptime
+        let sent = ContinuousClock.now
         let rows: PostgresRows
         do throws(PostgresFailure) {
             rows = try await connection.call(
@@ -33,7 +33,7 @@ extension PostgresLoop {
             throw error
         }
         // This process was frozen meanwhile: others may have its queues by now, and it starts nothing.
-        guard options.clock.uptime - sent <= server.lease * 2 / 3 else {
+        guard sent.duration(to: .now) <= server.lease * 2 / 3 else {
             putBack(outcomes, wereSent: true)
             throw .lost("the answer came too late")
         }
@@ -163,7 +163,7 @@ extension PostgresLoop {
             if outcome.finish == nil, let next { others.append(next) }
             state.withLock { state in
                 state.held[claim] = nil
-                if outcome.finish != nil { state.reporting += 1 }
+                if outcome.finish == nil { state.active[claim] = nil } else { state.reporting += 1 }
             }
             outcome.finish?(Answer(result: result, next: outcome.finish == nil ? nil : next))
         }
@@ -196,7 +196,7 @@ extension PostgresLoop {
         )
         state.withLock { state in
             state.held[claim] = route
-            state.active.insert(action.receipt.action)
+            state.active[claim] = action.receipt.action
         }
         guard let found = book.route(route) else {
             // The route was removed while the call was under way.

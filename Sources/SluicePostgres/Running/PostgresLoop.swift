@@ -39,8 +39,8 @@ final class PostgresLoop: AttemptSource {
         var hasNewRoutes = true
         var isKicked = false
         var sleeper: CheckedContinuation<Void, Never>?
-        /// Actions whose attempts have begun, until this process knows how they have ended.
-        var active: Set<ActionID> = []
+        /// The actions of claims, until this process knows how their attempts have ended.
+        var active: [Int64: ActionID] = [:]
         /// Whether enqueues of others are to ring, and do not yet.
         var mustListen = true
         var ends = EndedActions()
@@ -53,8 +53,9 @@ final class PostgresLoop: AttemptSource {
         var arrivalsFrom = "0"
         var mustResync = false
         var hasCancelled = false
-        /// By the broker's uptime: the last renewal of the lease, and the last chores.
-        var renewed: Duration = .zero
+        /// The last renewal of the lease, counted from before it was sent, in real time: the lease is a server's.
+        var renewed = ContinuousClock.now
+        /// By the broker's uptime: the last chores.
         var choresDone: Duration?
         /// By the wall clock: when something is due that chores must do first.
         var due: Timestamp?
@@ -138,7 +139,7 @@ final class PostgresLoop: AttemptSource {
         written(settlement, answer.result)
         state.withLock { state in
             state.reporting -= 1
-            state.active.remove(action.receipt.action)
+            state.active[action.receipt.claim] = nil
             if let end = answer.result?.end(settlement) { state.ends.note(action.receipt.action, end) }
         }
         if let events = answer.result.map({ action.events(settlement, $0, at: options.clock.now) }) {
@@ -177,7 +178,7 @@ final class PostgresLoop: AttemptSource {
     }
 
     func noteEnd(of action: ActionID, _ end: ActionEnd) { state.withLock { $0.ends.note(action, end) } }
-    func isActive(_ action: ActionID) -> Bool { state.withLock { $0.active.contains(action) } }
+    func isActive(_ action: ActionID) -> Bool { state.withLock { $0.active.values.contains(action) } }
     func end(of action: ActionID) -> ActionEnd? { state.withLock { $0.ends[action] } }
 
     func setTimer(_ claim: Int64, _ route: Route) {

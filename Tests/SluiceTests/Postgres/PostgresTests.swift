@@ -40,11 +40,8 @@ struct PostgresTests {
             ["\(site.clock.wallMicroseconds)"]
         )
         _ = try await sql.call(#"SELECT @sluice_enqueue('notes', 'note', '{"text": "b", "queue": "notes"}')"#)
-        // Nobody rings in time of its own: the clock is the test's.
-        try await until {
-            site.clock.advance(by: .milliseconds(300))
-            return log.elements.count == 2
-        }
+        // The doorbell wakes the worker, though no time passes.
+        _ = try await log.wait(forCount: 2)
         #expect(log.elements == ["a", "b"])
         await there.stop(grace: .zero)
         try await run.value
