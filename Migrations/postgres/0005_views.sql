@@ -840,7 +840,8 @@ DECLARE
     made regprocedure;
 BEGIN
     FOR made IN SELECT p.oid FROM pg_proc AS p
-                WHERE p.pronamespace = current_schema()::regnamespace AND starts_with(p.proname, 'sluice_')
+                WHERE p.pronamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = current_schema())
+                  AND starts_with(p.proname, 'sluice_')
                   AND p.proname <> 'sluice_enqueue' LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);
     END LOOP;
