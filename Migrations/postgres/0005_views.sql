@@ -508,7 +508,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT SET jit = off SET enable_seqsca
         FROM placed AS p WHERE p.queue_id IS NOT NULL
     ), later (queue_id) AS (
         SELECT (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.not_before IS NOT NULL
-                ORDER BY a.queue_id LIMIT 1)
+                  AND a.queue_id > 0 ORDER BY a.queue_id LIMIT 1)
         UNION ALL
         SELECT (SELECT a.queue_id FROM sluice_action_rows AS a
                 WHERE a.not_before IS NOT NULL AND a.queue_id > p.queue_id ORDER BY a.queue_id LIMIT 1)
