@@ -141,3 +141,19 @@ def keys_within_a_call(db):
         "after the clock was set back a key is kept for its time from now",
         db.value("SELECT until < now()+interval '61 min' FROM sluice_key_rows WHERE until IS NOT NULL"),
     )
+
+
+@group
+def replacing_during_a_step(db):
+    first = db.enqueue("k", key="x")
+    db.take_in()
+    worker = db.worker()
+    step, application = db.another(autocommit=False), db.another()
+    step.all("SELECT 1 FROM sluice_lane_rows FOR NO KEY UPDATE")
+    replace = application.later(lambda: application.many(["k"], keys=["x"], key_policies=["replace"], payloads=["2"]))
+    check("a replace waits for a step that has the lane", replace.waits())
+    step.claim(first, worker)
+    step.commit()
+    ((_, second, is_new, _),) = replace.result()
+    check("an action that the step has started is not replaced (G3)", (second > first, is_new), (True, True))
+    check("and keeps its payload", db.action(first)["payload"], "{}")

@@ -17,7 +17,10 @@ class Server:
     def __init__(self):
         self._numbers = itertools.count(1)
         self._process = subprocess.Popen(
-            [REPOSITORY / ".ci/postgres", "fsync=off"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [REPOSITORY / ".ci/postgres", "fsync=off", "deadlock_timeout=100ms"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         line = self._process.stdout.readline().split()
         self.folder = line[0] if line else None
