@@ -185,3 +185,30 @@ def holds(db):
         db.error("SELECT sluice_hold('*','x',repeat('x',1001))"),
         ("SL003", "invalidOptions"),
     )
+
+
+REGISTER = """SELECT sluice_register('other', 1, '30 s', '[{"route": 1, "pattern": "*"}]')"""
+
+
+@group
+def lanes_put_to_sleep(db):
+    """While a step puts a lane to sleep, whoever ends the reason waits for the step, and then wakes the lane."""
+    other = db.another()
+    cases = [
+        ("a closed gate", route(), "SELECT sluice_open_gate('g')"),
+        ("a hold", route(), "SELECT sluice_end_holds('*')"),
+        ("an unknown kind", route(1, "*", "x"), REGISTER),
+    ]
+    for reason, only_route, end in cases:
+        db.reset()
+        worker = Worker(db, only_route)
+        if reason == "a hold":
+            db.value("SELECT sluice_hold('*', 'me')")
+        db.enqueue("a", gate="g" if reason == "a closed gate" else None)
+        worker.database.connection.autocommit = False
+        worker.step()
+        ending = other.later(lambda: other.value(end))
+        check(f"what ends {reason} waits for a step that puts a lane to sleep for it", ending.waits())
+        worker.database.commit()
+        ending.result()
+        check(f"and wakes that lane ({reason}, G11)", db.lane("a")["ready"])

@@ -76,13 +76,43 @@ MUTANTS = {
     ),
     "isolation of a step": Mutant("step.isolation_of_steps", ("0003", "<> 'read committed'", "= 'none'")),
     "indexes of a step": Mutant(
-        "plans.steps", ("0003", re.compile(r"SET enable_seqscan = off.*?force_generic_plan", re.DOTALL), "")
+        "plans.steps", ("0003", re.compile(r"SET enable_seqscan = off[^$]*force_generic_plan"), "")
     ),
     "compiling": Mutant("plans.steps", ("0003", "SET jit = off", "")),
     "next time of all": Mutant(
         "plans.steps", ("0001", "not_before IS NOT NULL AND queue_id IS NOT NULL", "not_before IS NOT NULL")
     ),
+    "gate's row in a step": Mutant(
+        "gates_and_holds.lanes_put_to_sleep",
+        ("0003", "WHERE g.name = gate FOR KEY SHARE SKIP LOCKED;", "WHERE g.name = gate;"),
+    ),
+    "gate's row when it opens": Mutant(
+        "gates_and_holds.lanes_put_to_sleep", ("0004", "WHERE g.name = gate FOR UPDATE;", "WHERE g.name = gate;")
+    ),
+    "hold's row in a step": Mutant(
+        "gates_and_holds.lanes_put_to_sleep",
+        ("0003", "WHERE h.id = hold_row.id FOR KEY SHARE SKIP LOCKED;", "WHERE h.id = hold_row.id;"),
+    ),
+    "pool's row in a step": Mutant(
+        "gates_and_holds.lanes_put_to_sleep",
+        (
+            "0003",
+            "WHERE p.pool = sluice_sleep_for_route.pool FOR KEY SHARE SKIP LOCKED;",
+            "WHERE p.pool = sluice_sleep_for_route.pool;",
+        ),
+    ),
+    "pool's row of a new route": Mutant(
+        "gates_and_holds.lanes_put_to_sleep", ("0003", "ORDER BY p.pool FOR UPDATE;", "ORDER BY p.pool;")
+    ),
     # Workers
+    "share of the worker of a settling": Mutant(
+        "workers.settling_by_a_worker_that_is_lost",
+        (
+            "0003",
+            "WHERE w.epoch = sluice_succeed.claim >> 32 FOR KEY SHARE;",
+            "WHERE w.epoch = sluice_succeed.claim >> 32;",
+        ),
+    ),
     "share of the worker": Mutant(
         "workers.taking_off_and_stepping", ("0003", "WHERE w.epoch = me FOR KEY SHARE OF w;", "WHERE w.epoch = me;")
     ),
@@ -193,13 +223,5 @@ MUTANTS = {
     "rights": Mutant(
         "rights.rights",
         ("0005", "        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);", "        NULL;"),
-    ),
-    "names of schemas": Mutant(
-        "rights.names_of_schemas",
-        (
-            "0005",
-            "(SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = current_schema())",
-            "current_schema()::regnamespace",
-        ),
     ),
 }

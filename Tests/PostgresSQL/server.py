@@ -14,6 +14,9 @@ NO_SERVER = 69
 class Server:
     """A server that ends with this process."""
 
+    # A statement that takes longer waits for something that will not happen.
+    statement_timeout = "20s"
+
     def __init__(self):
         self._numbers = itertools.count(1)
         self._process = subprocess.Popen(
@@ -35,7 +38,7 @@ class Server:
         connection = psycopg2.connect(host=self.folder, user=user, dbname="postgres")
         with connection.cursor() as cursor:
             cursor.execute(f"SET search_path TO {path or quoted(schema) + ', pg_temp'}")
-            cursor.execute("SET statement_timeout = '20s'")
+            cursor.execute(f"SET statement_timeout = '{self.statement_timeout}'")
         connection.commit()
         connection.set_session(isolation_level=isolation, autocommit=autocommit)
         return connection

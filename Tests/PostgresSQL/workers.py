@@ -131,6 +131,22 @@ def settling_by_the_application(db):
 
 
 @group
+def settling_by_a_worker_that_is_lost(db):
+    db.set_clock()
+    judge, worker = Worker(db), Worker(db)
+    db.enqueue("a")
+    (row,) = worker.step()
+    application = db.another(autocommit=False)
+    application.all("SELECT sluice_succeed(%s)", row.claim)
+    live(db, 40, judge)
+    check("a worker is not taken off while the application settles (G5)", judge.take_off(), 0)
+    application.commit()
+    check("and is taken off after it", judge.take_off(), 1)
+    judge.drain()
+    check("what was settled does not run again (G5)", (db.count("action"), db.count("dead")), (0, 0))
+
+
+@group
 def leaving_and_coming_back(db):
     worker = Worker(db)
     db.enqueue("a")
