@@ -7,7 +7,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 .DEFAULT_GOAL := help
 .PHONY: demo example-matrix test test-wake-ups test-processes test-wal test-mutants test-sanitizers test-reliability \
 	bench bench-quick bench-check build format lint interface docs \
-	setup setup-tests setup-bench setup-counts clean help
+	setup setup-traits setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --traits CommandLineTool --product sluice-demo
@@ -64,16 +64,19 @@ format:  ## Rewrite the Swift files in the project's format
 lint:  ## Check the Swift files against the project's format
 	swift format lint --strict --recursive --parallel $(SOURCES)
 
-interface:  ## Write the public interface, which `make test` compares, to Interface/
+interface: setup-traits  ## Write the public interface, which `make test` compares, to Interface/
 	swift build --build-tests --enable-all-traits
 	.ci/interface --update
 
-docs: setup  ## Write the documentation of the libraries to .build/documentation
+docs: setup-traits  ## Write the documentation of the libraries to .build/documentation
 	.ci/docs
 
 setup-tests:
 	@.ci/setup tests
 	@Examples/MatrixOutbox/Server/install
+
+setup-traits:
+	@.ci/setup traits
 
 setup-bench:
 	@.ci/setup bench

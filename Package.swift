@@ -10,6 +10,8 @@ let subprocess: Target.Dependency =
 let systemPackage: Target.Dependency =
     .product(name: "SystemPackage", package: "swift-system", condition: withTool)
 
+let libpq: Target.Dependency = .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"]))
+
 // What one example needs, to call a server.
 let withExamples: TargetDependencyCondition? = .when(traits: ["Examples"])
 
@@ -47,10 +49,7 @@ let package = Package(
         ),
         .trait(name: "GRDB", description: "Fills the product SluiceGRDB: queues in a GRDB database."),
         .trait(name: "Crypto", description: "Fills the product SluiceCrypto: payloads that are sealed."),
-        .trait(
-            name: "PostgreSQL",
-            description: "Fills the product SluicePostgres: the queues of a fleet, in a PostgreSQL database."
-        ),
+        .trait(name: "PostgreSQL", description: "Fills SluicePostgres: the queues of many machines."),
         .trait(name: "Examples", description: "Fetches the HTTP client of the example MatrixOutbox."),
     ],
     dependencies: [
@@ -135,12 +134,7 @@ let package = Package(
         // The queues of many machines, in a PostgreSQL database; empty without the trait.
         .target(
             name: "SluicePostgres",
-            dependencies: [
-                .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"])),
-                "CSluiceMigrations",
-                "Sluice",
-                .product(name: "Logging", package: "swift-log"),
-            ]
+            dependencies: [libpq, "Sluice", .product(name: "Logging", package: "swift-log")]
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
@@ -218,6 +212,7 @@ let package = Package(
             name: "SluiceTests",
             dependencies: [
                 "SluiceJSON",
+                libpq,
                 "CSluiceSQLite",
                 "FaultVFS",
                 "SluiceSQLite",

@@ -14,10 +14,13 @@ def output_of(*command, folder=ROOT):
 def options():
     """The options of swiftc and of symbolgraph-extract."""
     built = Path(output_of("swift", "build", "--show-bin-path"))
-    maps = [*built.glob("*.build/module.modulemap"), ROOT / "Sources/CSluiceSQLite/module.modulemap"]
+    maps = [*built.glob("*.build/module.modulemap")]
+    maps += [ROOT / f"Sources/{name}/module.modulemap" for name in ("CSluiceSQLite", "CSluicePostgres")]
     maps += (ROOT / ".build/checkouts").glob("*/Sources/*/**/module.modulemap")
     target = json.loads(output_of("swift", "-print-target-info"))["target"]["triple"]
     return [
         "-target", target, "-I", str(built / "Modules"),
+        # libpq's headers: Debian keeps them in a folder of their own.
+        "-Xcc", "-I" + output_of("pg_config", "--includedir"),
         *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")),
     ]

@@ -533,7 +533,7 @@ CREATE FUNCTION sluice_statuses(pattern text, states text[] DEFAULT NULL, lim in
                                 after text DEFAULT NULL)
 RETURNS SETOF sluice_queue_facts
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
-    SET plan_cache_mode = force_custom_plan AS $$
+    SET plan_cache_mode = force_custom_plan SET enable_seqscan = off AS $$
 DECLARE
     bounds record;
     -- Not with the collation of the database: names are ordered by their bytes.
@@ -740,10 +740,11 @@ CREATE FUNCTION sluice_work_left(pattern text, worker bigint DEFAULT NULL, is_en
 RETURNS TABLE (due bigint, elsewhere bigint, parked bigint, undecodable bigint, unknown_kind bigint, held bigint,
                gate bigint, next_at timestamptz, now_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
-    SET plan_cache_mode = force_custom_plan AS $$
+    SET plan_cache_mode = force_custom_plan SET enable_seqscan = off AS $$
 DECLARE
     bounds record;
     queues bigint[];
+    page   bigint[];
     sum_   record;
     start_ integer := 1;
 BEGIN
@@ -757,6 +758,7 @@ BEGIN
                         WHERE q.name >= bounds.low AND q.name < bounds.high ORDER BY q.name);
     END IF;
     WHILE start_ <= cardinality(queues) LOOP
+        page := queues[start_ : start_ + 999];
         SELECT count(*) FILTER (WHERE t.word = 'due') AS due, count(*) FILTER (WHERE t.word = 'elsewhere') AS elsewhere,
                count(*) FILTER (WHERE t.word = 'parked') AS parked,
                count(*) FILTER (WHERE t.word = 'undecodable') AS undecodable,
@@ -801,7 +803,7 @@ BEGIN
                 WHERE r.worker = coalesce(sluice_work_left.worker, f.route_worker) AND r.pool = f.pool
                   AND coalesce(r.kind, '') IN (f.head_kind, '') AND r.expired <> 'block'
                 ORDER BY coalesce(r.kind, '') DESC LIMIT 1) AS ends ON true
-            WHERE f.queue_id = ANY (queues[start_ : start_ + 999])) AS t;
+            WHERE f.queue_id = ANY (page)) AS t;
         due := due + sum_.due; elsewhere := elsewhere + sum_.elsewhere; parked := parked + sum_.parked;
         undecodable := undecodable + sum_.undecodable; unknown_kind := unknown_kind + sum_.unknown_kind;
         held := held + sum_.held; gate := gate + sum_.gate; next_at := least(next_at, sum_.next_at);

@@ -153,7 +153,7 @@ public struct SluiceError: LocalizedError, Sendable, CustomStringConvertible {
         public static let transactionOver = Code(.transactionOver)
         /// ``FileOptions/prepareConnection`` threw an error.
         public static let connectionNotPrepared = Code(.connectionNotPrepared)
-        /// The connection to a server was lost, and with it the call; nothing was stored.
+        /// The connection to a server was lost: an enqueue has stored nothing; an act may have been done.
         public static let connectionLost = Code(.connectionLost)
         /// The engine has no such feature: see its guide.
         public static let unsupported = Code(.unsupported)

@@ -10,9 +10,9 @@ public import struct Foundation.Date
 
 /// Enqueuing; when a call returns, the action is as durable as a commit of the server (G1).
 extension PostgresBroker {
-    /// Enqueues an action: see ``Broker/enqueue(_:_:notBefore:)``.
+    /// Enqueues an action: see `Broker/enqueue(_:_:notBefore:)`.
     ///
-    /// - Throws: As there; ``SluiceError/Code/unknownCommit`` if the connection was lost at the commit and
+    /// - Throws: As there; `SluiceError/Code/unknownCommit` if the connection was lost at the commit and
     ///   the server could not be asked for half a minute (G14).
     @discardableResult
     public func enqueue<A: Action>(
@@ -24,7 +24,7 @@ extension PostgresBroker {
         return EnqueueReceipt(id: try await store([draft])[0], broker: self)
     }
 
-    /// Enqueues actions of one type, all or none: see ``Broker/enqueue(_:_:options:)``.
+    /// Enqueues actions of one type, all or none: see `Broker/enqueue(_:_:options:)`.
     @discardableResult
     public func enqueue<A: Action>(
         _ actions: some Sequence<A>,
@@ -43,7 +43,7 @@ extension PostgresBroker {
         try await store(actions.map { action in try book.drafter.draft(action, shared) })
     }
 
-    /// Enqueues actions of kinds known at run time only: see ``Broker/enqueue(raw:_:options:)``.
+    /// Enqueues actions of kinds known at run time only: see `Broker/enqueue(raw:_:options:)`.
     @discardableResult
     public func enqueue(
         raw actions: some Sequence<RawAction>,
@@ -53,7 +53,7 @@ extension PostgresBroker {
         try await store(actions.map { try book.drafter.draft($0, options?($0) ?? shared) })
     }
 
-    /// Submits an action to be stored soon, in the order of the calls: see ``Broker/submit(_:_:onError:)``.
+    /// Submits an action to be stored soon, in the order of the calls: see `Broker/submit(_:_:onError:)`.
     public func submit<A: Action>(
         _ action: A,
         _ options: EnqueueOptions = EnqueueOptions(),
@@ -81,7 +81,7 @@ extension PostgresBroker {
         if drafts.contains(where: { $0.extras?.groups != nil }) {
             throw SluiceError(.unsupported, "groups of actions need a broker on a file")
         }
-        try await Sluice.enqueue(drafts, through: options.middleware) { [self] drafts in
+        return try await Sluice.enqueue(drafts, through: options.middleware) { [self] drafts in
             let ids = try await enqueuer.enqueue(drafts)
             changed()
             return ids

@@ -1,9 +1,9 @@
 #if PostgreSQL
 public import Sluice
 
-/// Reading the queues, as ``Broker`` does; each read has a snapshot of its own.
+/// Reading the queues, as `Broker` does; each read has a snapshot of its own.
 extension PostgresBroker {
-    /// Returns the state of a queue, with all reasons why it does not move: see ``Broker/status(of:)``.
+    /// Returns the state of a queue, with all reasons why it does not move: see `Broker/status(of:)`.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
         let rows = try await call(
@@ -14,7 +14,7 @@ extension PostgresBroker {
         return rows.first.map { QueueFactRow($0).status } ?? .empty(queue)
     }
 
-    /// Returns the status of queues with work, by name: see ``Broker/statuses(matching:in:limit:)``.
+    /// Returns the status of queues with work, by name: see `Broker/statuses(matching:in:limit:)`.
     public func statuses(
         matching pattern: QueuePattern = .all,
         in states: Set<QueueStatus.State>? = nil,
@@ -33,14 +33,14 @@ extension PostgresBroker {
         return rows.map { QueueFactRow($0).status }
     }
 
-    /// Returns what an action does or waits for, or how it ended: see ``Broker/action(_:)``.
+    /// Returns what an action does or waits for, or how it ended: see `Broker/action(_:)`.
     public func action(_ id: ActionID) async throws(SluiceError) -> ActionState {
         let found = try await states("ids => $1::bigint[]", [PostgresArray.numbers([id.rawValue])])
         return try await explained(found).first
             ?? ActionState(id: id, phase: .ended(loop.end(of: id) ?? .unknown), details: nil)
     }
 
-    /// Returns the states of the actions and dead letters with a tag: see ``Broker/actions(tag:limit:)``.
+    /// Returns the states of the actions and dead letters with a tag: see `Broker/actions(tag:limit:)`.
     public func actions(tag: String, limit: Int = 100) async throws(SluiceError) -> [ActionState] {
         guard limit > 0 else { return [] }
         return try await explained(states("tag => $1, lim => $2", [tag, "\(min(limit, Int(Int32.max)))"]))
@@ -87,7 +87,7 @@ extension PostgresBroker {
         return states
     }
 
-    /// Returns waiting and running actions: see ``Broker/actionSummaries(_:limit:)``.
+    /// Returns waiting and running actions: see `Broker/actionSummaries(_:limit:)`.
     public func actionSummaries(
         _ pattern: QueuePattern = .all,
         limit: Int = 100
@@ -163,7 +163,7 @@ extension PostgresBroker {
         }
     }
 
-    /// Returns dead letters, the newest first: see ``Broker/deadLetters(_:cause:after:limit:)``.
+    /// Returns dead letters, the newest first: see `Broker/deadLetters(_:cause:after:limit:)`.
     public func deadLetters(
         _ pattern: QueuePattern = .all,
         cause: DeadLetterCause? = nil,

@@ -3,12 +3,12 @@ public import Sluice
 
 /// Observing what happens in this process at once, and what others do while the broker runs or polls.
 extension PostgresBroker {
-    /// Returns the events of this broker's own attempts from now on: see ``Broker/events(buffering:)``.
+    /// Returns the events of this broker's own attempts from now on: see `Broker/events(buffering:)`.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
         QueueEvents(observers, buffering)
     }
 
-    /// Returns the states of a selection, then the differences: see ``Broker/observe(actions:after:)``.
+    /// Returns the states of a selection, then the differences: see `Broker/observe(actions:after:)`.
     ///
     /// All states of the selection are read after each change of this process, and once in each
     /// ``PostgresOptions/pollInterval`` for those of others.
@@ -41,7 +41,7 @@ extension PostgresBroker {
     }
 
     /// Returns the statuses of a pattern's queues, then the differences: see
-    /// ``Broker/observe(statuses:after:)``.
+    /// `Broker/observe(statuses:after:)`.
     public func observe(
         statuses pattern: QueuePattern,
         after position: StatusPosition? = nil

@@ -7,9 +7,9 @@ public import struct FoundationEssentials.Date
 public import struct Foundation.Date
 #endif
 
-/// The acts of operators, as ``Broker`` has them; each is a function of the schema.
+/// The acts of operators, as `Broker` has them; each is a function of the schema.
 extension PostgresBroker {
-    /// Cancels an action: see ``Broker/cancel(_:)``.
+    /// Cancels an action: see `Broker/cancel(_:)`.
     @discardableResult public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
         let word = try await act("cancelling", "SELECT @sluice_cancel($1) AS answer", ["\(action)"])
         switch word {
@@ -23,12 +23,12 @@ extension PostgresBroker {
         }
     }
 
-    /// Cancels the actions that have a tag: see ``Broker/cancel(tag:)``.
+    /// Cancels the actions that have a tag: see `Broker/cancel(tag:)`.
     @discardableResult public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try await cancelAll("SELECT * FROM @sluice_cancel_tag($1, coalesce($2::bigint, 0), $3)", tag)
     }
 
-    /// Cancels all actions in the queues of a pattern: see ``Broker/cancel(queues:)``.
+    /// Cancels all actions in the queues of a pattern: see `Broker/cancel(queues:)`.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
         _ = try pattern.form()
@@ -50,7 +50,7 @@ extension PostgresBroker {
         return counts
     }
 
-    /// Moves an action to another queue: see ``Broker/move(_:to:)``.
+    /// Moves an action to another queue: see `Broker/move(_:to:)`.
     @discardableResult
     public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
         try queue.validateForActions()
@@ -64,12 +64,12 @@ extension PostgresBroker {
         )
     }
 
-    /// Makes a waiting action the next to start in its queue: see ``Broker/moveToFront(_:)``.
+    /// Makes a waiting action the next to start in its queue: see `Broker/moveToFront(_:)`.
     @discardableResult public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
         try await change("SELECT @sluice_move_to_front($1) AS answer", ["\(action)"])
     }
 
-    /// Replaces an action's payload: see ``Broker/edit(_:to:ifRunning:)``.
+    /// Replaces an action's payload: see `Broker/edit(_:to:ifRunning:)`.
     @discardableResult
     public func edit<A: Action>(
         _ action: ActionID,
@@ -86,7 +86,7 @@ extension PostgresBroker {
         )
     }
 
-    /// Schedules an action for later, or makes it due now: see ``Broker/reschedule(_:notBefore:)``.
+    /// Schedules an action for later, or makes it due now: see `Broker/reschedule(_:notBefore:)`.
     @discardableResult
     public func reschedule(
         _ action: ActionID,
@@ -98,7 +98,7 @@ extension PostgresBroker {
         )
     }
 
-    /// Sets or clears the expiry of an action: see ``Broker/setExpiry(_:_:)``.
+    /// Sets or clears the expiry of an action: see `Broker/setExpiry(_:_:)`.
     @discardableResult
     public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
         try await change(
@@ -107,13 +107,13 @@ extension PostgresBroker {
         )
     }
 
-    /// Sets or clears the tag of an action: see ``Broker/setTag(_:_:)``.
+    /// Sets or clears the tag of an action: see `Broker/setTag(_:_:)`.
     @discardableResult
     public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
         try await change("SELECT @sluice_set_tag($1, $2) AS answer", ["\(action)", tag])
     }
 
-    /// Skips the action that has parked a queue, or the head: see ``Broker/skipHead(of:reason:)``.
+    /// Skips the action that has parked a queue, or the head: see `Broker/skipHead(of:reason:)`.
     @discardableResult
     public func skipHead(
         of queue: QueueName,
@@ -134,7 +134,7 @@ extension PostgresBroker {
         }
     }
 
-    /// Ends retry waits and unparks queues: see ``Broker/retryNow(_:)``.
+    /// Ends retry waits and unparks queues: see `Broker/retryNow(_:)`.
     @discardableResult public func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int {
         _ = try pattern.form()
         var (count, before): (Int, String?) = (0, nil)
@@ -151,7 +151,7 @@ extension PostgresBroker {
         return count
     }
 
-    /// Opens a gate: see ``Broker/openGate(_:isKept:spread:)``.
+    /// Opens a gate: see `Broker/openGate(_:isKept:spread:)`.
     ///
     /// A gate of a fleet is always kept.
     public func openGate(
@@ -166,7 +166,7 @@ extension PostgresBroker {
         )
     }
 
-    /// Closes a gate: see ``Broker/closeGate(_:isKept:for:)``.
+    /// Closes a gate: see `Broker/closeGate(_:isKept:for:)`.
     ///
     /// A gate of a fleet is always kept.
     public func closeGate(
@@ -181,7 +181,7 @@ extension PostgresBroker {
         )
     }
 
-    /// Holds the queues of a pattern: see ``Broker/hold(_:by:reason:for:)``.
+    /// Holds the queues of a pattern: see `Broker/hold(_:by:reason:for:)`.
     @discardableResult
     public func hold(
         _ pattern: QueuePattern,
@@ -198,12 +198,12 @@ extension PostgresBroker {
         return HoldID(rawValue: Int64(number) ?? 0)
     }
 
-    /// Ends a hold: see ``Broker/endHold(_:)``.
+    /// Ends a hold: see `Broker/endHold(_:)`.
     @discardableResult public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
         try await act("ending a hold", "SELECT @sluice_end_hold($1) AS answer", ["\(hold.rawValue)"]) == "t"
     }
 
-    /// Ends the holds of a pattern: see ``Broker/endHolds(matching:by:)``.
+    /// Ends the holds of a pattern: see `Broker/endHolds(matching:by:)`.
     @discardableResult
     public func endHolds(
         matching pattern: QueuePattern,
@@ -217,12 +217,12 @@ extension PostgresBroker {
         return Int(count) ?? 0
     }
 
-    /// Puts a dead letter back: see ``Broker/requeue(_:)``.
+    /// Puts a dead letter back: see `Broker/requeue(_:)`.
     @discardableResult public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await act("putting back", "SELECT @sluice_requeue($1) AS answer", ["\(action)"]) == "t"
     }
 
-    /// Puts the dead letters of a pattern back: see ``Broker/requeueAll(_:cause:)``.
+    /// Puts the dead letters of a pattern back: see `Broker/requeueAll(_:cause:)`.
     @discardableResult
     public func requeueAll(
         _ pattern: QueuePattern,
@@ -244,7 +244,7 @@ extension PostgresBroker {
         return count
     }
 
-    /// Deletes a dead letter with its history: see ``Broker/purge(_:)``.
+    /// Deletes a dead letter with its history: see `Broker/purge(_:)`.
     @discardableResult public func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await act("purging", "SELECT @sluice_purge($1) AS answer", ["\(action)"]) == "t"
     }

@@ -1,18 +1,18 @@
 #if PostgreSQL
 public import Sluice
 
-/// Routes and options, as ``Broker`` has them, except for what a fleet does not have: see the guide.
+/// Routes and options, as `Broker` has them, except for what a fleet does not have: see the guide.
 extension PostgresBroker {
-    /// Sets the options for the queues of a pattern: see ``Broker/queues(_:_:)``.
+    /// Sets the options for the queues of a pattern: see `Broker/queues(_:_:)`.
     ///
     /// A discipline other than first in, first out, and a start in batches throw
-    /// ``SluiceError/Code/unsupported``.
+    /// `SluiceError/Code/unsupported`.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try ensureSupported(options)
         try book.setOptions(pattern, options)
     }
 
-    /// Routes the actions of a type to a closure: see ``Broker/route(_:_:_:handler:)-(_,A.Type,_,_)``.
+    /// Routes the actions of a type to a closure: see `Broker/route(_:_:_:handler:)-(_,A.Type,_,_)`.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         _ type: A.Type,
@@ -24,7 +24,7 @@ extension PostgresBroker {
     }
 
     /// Routes the actions of a type to a closure with a completion: see
-    /// ``Broker/route(_:completing:_:handler:)``.
+    /// `Broker/route(_:completing:_:handler:)`.
     public func route<A: Action>(
         _ pattern: QueuePattern,
         completing type: A.Type,
@@ -35,7 +35,7 @@ extension PostgresBroker {
         routesChanged()
     }
 
-    /// Routes actions of any kind to a closure: see ``Broker/routeAnyKind(_:_:handler:)``.
+    /// Routes actions of any kind to a closure: see `Broker/routeAnyKind(_:_:handler:)`.
     public func routeAnyKind(
         _ pattern: QueuePattern,
         _ options: RouteOptions = RouteOptions(),
@@ -45,7 +45,7 @@ extension PostgresBroker {
         routesChanged()
     }
 
-    /// Routes the actions of several types to one closure: see ``ActionUnion``.
+    /// Routes the actions of several types to one closure: see `ActionUnion`.
     public func route<U: ActionUnion>(
         _ pattern: QueuePattern,
         _ type: U.Type,
@@ -56,7 +56,7 @@ extension PostgresBroker {
         routesChanged()
     }
 
-    /// Throws ``SluiceError/Code/unsupported``: the server chooses queues by pattern.
+    /// Throws `SluiceError/Code/unsupported`: the server chooses queues by pattern.
     public func route<A: Action>(
         where isMatch: @escaping @Sendable (QueueName) -> Bool,
         _ type: A.Type,
@@ -64,7 +64,7 @@ extension PostgresBroker {
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
     ) throws(SluiceError) { throw Self.noPredicates }
 
-    /// Throws ``SluiceError/Code/unsupported``: the server chooses queues by pattern.
+    /// Throws `SluiceError/Code/unsupported`: the server chooses queues by pattern.
     public func route<A: Action>(
         where isMatch: @escaping @Sendable (QueueName) -> Bool,
         completing type: A.Type,
@@ -72,7 +72,7 @@ extension PostgresBroker {
         handler: @escaping @Sendable (A, Attempt, Completion) -> Void
     ) throws(SluiceError) { throw Self.noPredicates }
 
-    /// Removes the route of a pattern for a kind: see ``Broker/removeRoute(_:kind:)``.
+    /// Removes the route of a pattern for a kind: see `Broker/removeRoute(_:kind:)`.
     @discardableResult
     public func removeRoute(_ pattern: QueuePattern, kind: String?) throws(SluiceError) -> Bool {
         try removed(book.remove(pattern, kind: kind))
@@ -86,14 +86,14 @@ extension PostgresBroker {
     /// Returns `false`: there are no routes by predicate.
     @discardableResult public func removePredicateRoutes() throws(SluiceError) -> Bool { false }
 
-    /// Removes the options of a pattern: see ``Broker/removeQueueOptions(_:)``.
+    /// Removes the options of a pattern: see `Broker/removeQueueOptions(_:)`.
     @discardableResult
     public func removeQueueOptions(_ pattern: QueuePattern) async throws(SluiceError) -> Bool {
         _ = try pattern.form()
         return try book.replaceOptions(pattern, by: nil) != nil
     }
 
-    /// Sets other options for the queues of a pattern: see ``Broker/replaceQueueOptions(_:by:)``.
+    /// Sets other options for the queues of a pattern: see `Broker/replaceQueueOptions(_:by:)`.
     @discardableResult
     public func replaceQueueOptions(
         _ pattern: QueuePattern,

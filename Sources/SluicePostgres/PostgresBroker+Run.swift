@@ -4,12 +4,12 @@ public import Sluice
 internal import Synchronization
 
 extension PostgresBroker {
-    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled: see ``Broker/run()``.
+    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled: see `Broker/run()`.
     ///
     /// Any number of processes may run the queues of a schema. If the server cannot be reached, the call
     /// waits until it can; handlers are cancelled before the lease ends.
     ///
-    /// - Throws: ``SluiceError`` `alreadyRunning`, `closed`, and errors of the server that do not pass.
+    /// - Throws: `SluiceError` `alreadyRunning`, `closed`, and errors of the server that do not pass.
     public func run() async throws {
         try life.withLock { life throws(SluiceError) in
             switch life.state {
@@ -29,7 +29,7 @@ extension PostgresBroker {
         }
     }
 
-    /// Stops the broker and waits until no handler runs: see ``Broker/stop(grace:)``.
+    /// Stops the broker and waits until no handler runs: see `Broker/stop(grace:)`.
     public func stop(grace: Duration? = nil) async {
         guard life.withLock({ $0.state == .running }) else { return }
         requestStop(grace: grace ?? options.stopGrace)
@@ -65,23 +65,23 @@ extension PostgresBroker {
 
     var isRunning: Bool { life.withLock { $0.state == .running } }
 
-    /// Waits until a running broker has nothing left to run or to wait for: see ``Broker/waitUntilIdle()``.
+    /// Waits until a running broker has nothing left to run or to wait for: see `Broker/waitUntilIdle()`.
     public func waitUntilIdle() async { try? await waitUntilIdle(.all) }
 
     /// Waits until the queues of a pattern have nothing left to run or to wait for: see
-    /// ``Broker/waitUntilIdle(_:)``.
+    /// `Broker/waitUntilIdle(_:)`.
     public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
         _ = try pattern.form()
         var mustRun = !isRunning
         while !Task.isCancelled {
-            let changes = loop.changes
+            let count = loop.changes.count
             if isRunning { mustRun = false } else if !mustRun { return }
             if life.withLock({ $0.state == .closed }) { return }
             if !mustRun {
                 let left = try await workLeft(pattern)
                 if left == 0 { return }
             }
-            await loop.change(since: changes, within: server.pollInterval)
+            await loop.changes.next(since: count, within: server.pollInterval)
         }
     }
 
@@ -95,20 +95,22 @@ extension PostgresBroker {
         return rows.first?.integer("count") ?? 0
     }
 
-    /// Waits until an action has ended: see ``Broker/settled(_:)``.
+    /// Waits until an action has ended: see `Broker/settled(_:)`.
     ///
     /// How an action has ended that another process has settled is known while its deduplication key is kept;
-    /// else it is ``ActionEnd/unknown``.
+    /// else it is `ActionEnd/unknown`.
     public func settled(_ action: ActionID) async throws -> ActionEnd {
         while true {
             try Task.checkCancellation()
-            let changes = loop.changes
+            let (count, wasActive) = (loop.changes.count, loop.isActive(action))
             switch try await self.action(action).phase {
+            // The server has its end, and this process is about to have it.
+            case .ended(.unknown) where wasActive || loop.isActive(action): break
             case .ended(let end): return end
             case .dead(let cause, _): return .deadLettered(cause)
             case .waiting, .scheduled, .running, .retrying, .parked: break
             }
-            await loop.change(since: changes, within: server.pollInterval)
+            await loop.changes.next(since: count, within: server.pollInterval)
         }
     }
 }

@@ -21,7 +21,7 @@ internal import Foundation
 /// try await broker.run()
 /// ```
 ///
-/// Actions, routes, handlers, policies and guarantees are those of ``Broker``; what differs is on the page of
+/// Actions, routes, handlers, policies and guarantees are those of `Broker`; what differs is on the page of
 /// this product. An action is as durable as a commit of the server.
 public final class PostgresBroker: Sendable {
     let options: BrokerOptions
@@ -47,9 +47,9 @@ public final class PostgresBroker: Sendable {
     /// - Parameters:
     ///   - url: A connection string of libpq, such as `postgres://user@host/database?sslmode=verify-full`.
     ///     Passwords, certificates and defaults are those of libpq: `~/.pgpass`, `PGSSLROOTCERT` and others.
-    ///   - options: What differs from the defaults of every broker; ``BrokerOptions/file`` has no effect.
+    ///   - options: What differs from the defaults of every broker; `BrokerOptions/file` has no effect.
     ///   - server: What differs from the defaults of the server.
-    /// - Throws: ``SluiceError/Code/cannotOpen``, `newerSchema`, `invalidOptions` and errors of the server.
+    /// - Throws: `SluiceError/Code/cannotOpen`, `newerSchema`, `invalidOptions` and errors of the server.
     public init(
         _ url: String,
         options: BrokerOptions = BrokerOptions(),
@@ -88,7 +88,7 @@ public final class PostgresBroker: Sendable {
     /// What the broker has done since it was opened.
     public var statistics: Statistics { runner.statistics }
 
-    /// Closes the broker after its handlers have returned; later calls throw ``SluiceError/Code/closed``.
+    /// Closes the broker after its handlers have returned; later calls throw `SluiceError/Code/closed`.
     public func close(grace: Duration? = nil) async {
         await stop(grace: grace)
         life.withLock { $0.state = .closed }
@@ -119,7 +119,7 @@ public final class PostgresBroker: Sendable {
 
     /// Something has changed that workers and observers may have to look at.
     func changed() {
-        loop.wakeWatchers()
+        loop.changes.change()
         loop.kick()
         observers.poke(nil)
     }
@@ -128,8 +128,8 @@ public final class PostgresBroker: Sendable {
 /// Waits a moment before another try, longer each time, and not in step with others.
 func pause(_ tries: Int) async {
     let longest = min(0.02 * Double(1 << min(tries, 8)), 5)
-    // A cancelled task tries at once.
-    try? await Task.sleep(for: .seconds(Double.random(in: longest / 2...longest)))
+    // A cancelled task tries at once. The time is the real one: a server is waited for.
+    try? await ContinuousClock().sleep(for: .seconds(Double.random(in: longest / 2...longest)))
 }
 
 extension PostgresBroker: ActionBroker {}

@@ -9,7 +9,7 @@ public struct PostgresOptions: Sendable {
     public var schema = "sluice"
     /// How long the server keeps a worker's queues for it without a sign of life, from 1 second to 1 hour.
     ///
-    /// It is renewed at half of it. After it, other workers run the queues, so that a handler which ignores
+    /// It is renewed long before. After it, other workers run the queues, so that a handler which ignores
     /// its cancellation may still be running.
     public var lease: Duration = .seconds(30)
     /// How long at most an idle worker does not look for work: from 10 milliseconds to 10 seconds.
@@ -25,7 +25,7 @@ public struct PostgresOptions: Sendable {
     public var listeningURL: String?
     /// The name of this worker in statuses and views; by default the host's name and the process's number.
     public var workerName: String?
-    /// Sets the server's clock to the broker's with each call, in tests: see ``PostgresSchema``.
+    /// Sets the server's clock to the broker's with each call, in tests: see `PostgresSchema`.
     package var setsServerClock = false
 
     /// The default options.

@@ -1,6 +1,7 @@
 internal import HashTreeCollections
 
-/// States that are read as a whole after each change, for an engine whose changes do not say what they concern.
+/// States that are read as a whole after each change, for an engine whose changes do not say what they
+/// concern.
 struct PolledStates<Item: Sendable & Hashable & Identifiable>: StateSource
 where Item.ID: Sendable {
     typealias State = Item

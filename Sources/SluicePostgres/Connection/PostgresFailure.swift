@@ -51,6 +51,12 @@ enum PostgresFailure: Error, Sendable {
         }
     }
 
+    /// Who holds a lock, if the function of the schema has said so.
+    private static func holders(_ detail: String?) -> String {
+        guard let detail, detail.hasPrefix("databaseLocked ") else { return "" }
+        return ": that of the server's process \(detail.dropFirst("databaseLocked ".count))"
+    }
+
     private static func error(
         _ task: String,
         _ state: String,
@@ -64,7 +70,7 @@ enum PostgresFailure: Error, Sendable {
             case "SL002": (.newerSchema, message)
             case "SL004": (.staleReceipt, message)
             case "55P03":
-                (.databaseLocked, "another transaction holds a lock\(detail.map { ": \($0)" } ?? "")")
+                (.databaseLocked, "another transaction holds a lock\(Self.holders(detail))")
             case "40001", "40P01": (.databaseLocked, "other transactions are in the way; try again")
             case "53100": (.diskFull, "the server's disk is full; free some space and try again")
             case "53200": (.outOfMemory, "the server has no memory left")

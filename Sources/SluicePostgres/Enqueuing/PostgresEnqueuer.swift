@@ -157,7 +157,7 @@ final class PostgresEnqueuer: Sendable {
                 logger.notice("a lost connection had committed an enqueue")
                 // What was refused has no id; why is not stored.
                 return PostgresArray.numbers(in: ids).map {
-                    Stored(id: $0.map { ActionID(rawValue: $0) }, refusal: $0 == nil ? "queueFull" : nil)
+                    Stored(id: $0.map { ActionID(rawValue: $0) }, refusal: $0 == nil ? "" : nil)
                 }
             } catch {
                 tries += 1

@@ -26,7 +26,7 @@ extension PostgresLoop {
                 if isOver { break }
                 continue
             }
-            wakeWatchers()
+            changes.change()
             if isOver { break }
             await rest(until: due, &work)
         }
@@ -63,7 +63,7 @@ extension PostgresLoop {
 
     private func finish() {
         state.withLock { $0.phase = .idle }
-        wakeWatchers()
+        changes.change()
     }
 
     /// Waits until something is due, for the poll interval at most, or until it is woken.
@@ -127,6 +127,7 @@ extension PostgresLoop {
     private func leaveOutcomes() {
         let outcomes = state.withLock { state in
             for outcome in state.outcomes {
+                state.active.remove(outcome.action.receipt.action)
                 state.held[outcome.action.receipt.claim] = nil
                 if outcome.finish != nil { state.reporting += 1 }
             }
@@ -143,7 +144,7 @@ extension PostgresLoop {
             return state.hasNewRoutes
         }
         do throws(PostgresFailure) {
-            let sent = options.clock.uptime
+            let (sent, routes) = (options.clock.uptime, RouteFacts.json(book.registrations))
             if work.epoch == 0 {
                 let rows = try await connection.call(
                     "SELECT @sluice_register($1, $2, $3, $4) AS epoch",
@@ -152,7 +153,6 @@ extension PostgresLoop {
                 work.epoch = rows.first?.integer("epoch") ?? 0
                 work.nextClaim = work.epoch << 32 + 1
                 (work.renewed, work.hasCancelled) = (sent, false)
-                await listen()
             } else if isNew {
                 _ = try await connection.call("SELECT @sluice_set_routes($1, $2)", ["\(work.epoch)", routes])
             }
@@ -162,14 +162,19 @@ extension PostgresLoop {
         }
     }
 
-    private func listen() async {
-        guard let listener else { return }
+    /// Listens if it does not; a worker that cannot listen polls, and tries again after a while.
+    func listen() async {
+        let isDue = state.withLock { state in
+            defer { state.mustListen = false }
+            return state.mustListen
+        }
+        guard let listener, isDue else { return }
         do throws(PostgresFailure) {
             try await listener.listen("sluice_\(server.schema)") { [weak self] in
                 self?.kick()
             } lost: { [weak self] in
-                // The next start of a worker listens again; until then it polls.
-                self?.options.logger.notice("the connection that listens was lost: the worker polls")
+                self?.state.withLock { $0.mustListen = true }
+                self?.kick()
             }
         } catch {
             options.logger.notice("the worker cannot listen, and polls", metadata: ["error": "\(error)"])
@@ -180,41 +185,6 @@ extension PostgresLoop {
         server.workerName
             ?? "\(ProcessInfo.processInfo.hostName)/\(ProcessInfo.processInfo.processIdentifier)"
     }
-
-    /// The routes as the server gets them.
-    private var routes: String {
-        let routes = book.registrations.map { route in
-            RouteFacts(
-                route: route.id.rawValue,
-                pattern: route.pattern.rawValue,
-                kind: route.kind,
-                gates: route.gates.map(\.rawValue),
-                crashLimit: route.crashLimit == .max ? nil : route.crashLimit,
-                expired: route.failure.expired.rawValue,
-                crashed: route.failure.crashed.rawValue,
-                rate: route.rate?.name,
-                rateInterval: route.rate?.interval.postgresText,
-                rateTolerance: route.rate?.tolerance.postgresText
-            )
-        }
-        guard let data = try? JSONEncoder().encode(routes) else {
-            preconditionFailure("routes cannot be encoded")
-        }
-        return String(decoding: data, as: UTF8.self)
-    }
-}
-
-private struct RouteFacts: Encodable {
-    var route: Int
-    var pattern: String
-    var kind: String?
-    var gates: [String]
-    var crashLimit: Int?
-    var expired: String
-    var crashed: String
-    var rate: String?
-    var rateInterval: String?
-    var rateTolerance: String?
 }
 
 extension PostgresFailure {

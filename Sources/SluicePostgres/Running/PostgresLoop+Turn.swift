@@ -17,6 +17,7 @@ extension PostgresLoop {
         state.withLock { $0.isKicked = false }
         if work.epoch == 0 || state.withLock({ $0.hasNewRoutes }) { try await register(&work) }
         if work.mustResync { try await resync(&work) }
+        await listen()
         let isBusy = try await chores(&work)
         let (outcomes, free, permits) = takeOutcomes()
         let sent = options.clock.uptime
@@ -193,7 +194,10 @@ extension PostgresLoop {
             route: route,
             isTried: row.flag("is_alone")
         )
-        state.withLock { $0.held[claim] = route }
+        state.withLock { state in
+            state.held[claim] = route
+            state.active.insert(action.receipt.action)
+        }
         guard let found = book.route(route) else {
             // The route was removed while the call was under way.
             state.withLock { state in
@@ -205,7 +209,7 @@ extension PostgresLoop {
         }
         runner.announce(action)
         setTimer(claim, found)
-        observers.publish([event(.started, action)])
+        observers.publish([action.event(.started, at: options.clock.now)])
         return (action, found)
     }
 

@@ -39,10 +39,10 @@ final class PostgresLoop: AttemptSource {
         var hasNewRoutes = true
         var isKicked = false
         var sleeper: CheckedContinuation<Void, Never>?
-        var watchers: [Int: CheckedContinuation<Void, Never>] = [:]
-        var lastWatcher = 0
-        /// How often something may have changed.
-        var changes = 0
+        /// Actions whose attempts have begun, until this process knows how they have ended.
+        var active: Set<ActionID> = []
+        /// Whether enqueues of others are to ring, and do not yet.
+        var mustListen = true
         var ends = EndedActions()
     }
 
@@ -72,6 +72,7 @@ final class PostgresLoop: AttemptSource {
     let options: BrokerOptions
     let server: PostgresOptions
     let observers: Observers
+    let changes: ChangeCounter
     let origin = PostgresOrigin()
 
     init(
@@ -84,6 +85,7 @@ final class PostgresLoop: AttemptSource {
     ) {
         (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
         (self.observers, self.listener) = (observers, listener)
+        changes = ChangeCounter(options.clock)
         origin.schema = server.schema
     }
 
@@ -101,7 +103,7 @@ final class PostgresLoop: AttemptSource {
         await listener?.close()
         // It breaks the cycle of loop and runner.
         runnerReference.withLock { $0 = nil }
-        wakeWatchers()
+        changes.change()
     }
 
     // MARK: For the runner
@@ -136,12 +138,13 @@ final class PostgresLoop: AttemptSource {
         written(settlement, answer.result)
         state.withLock { state in
             state.reporting -= 1
+            state.active.remove(action.receipt.action)
             if let end = answer.result?.end(settlement) { state.ends.note(action.receipt.action, end) }
         }
-        if let events = answer.result.map({ self.events(action, settlement, $0) }) {
+        if let events = answer.result.map({ action.events(settlement, $0, at: options.clock.now) }) {
             observers.publish(events)
         }
-        wakeWatchers()
+        changes.change()
         kick()
         return answer.next
     }
@@ -173,48 +176,8 @@ final class PostgresLoop: AttemptSource {
         sleeper?.resume()
     }
 
-    /// How often something may have changed: read it before looking, to wait for the next change after it.
-    var changes: Int { state.withLock { $0.changes } }
-
-    /// Waits until something may have changed since a count was read, or for a time.
-    func change(since count: Int, within limit: Duration) async {
-        let number = state.withLock { state in
-            state.lastWatcher += 1
-            return state.lastWatcher
-        }
-        let timer = Task { [clock = options.clock] in
-            do { try await clock.sleep(untilUptime: clock.uptime + limit) } catch { return }
-            self.release(number)
-        }
-        defer { timer.cancel() }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isCancelled = state.withLock { state in
-                    if Task.isCancelled || state.changes != count { return true }
-                    state.watchers[number] = continuation
-                    return false
-                }
-                if isCancelled { continuation.resume() }
-            }
-        } onCancel: {
-            release(number)
-        }
-    }
-
-    private func release(_ number: Int) {
-        state.withLock { $0.watchers.removeValue(forKey: number) }?.resume()
-    }
-
-    func wakeWatchers() {
-        let watchers = state.withLock { state in
-            state.changes += 1
-            defer { state.watchers = [:] }
-            return state.watchers.values
-        }
-        for watcher in watchers { watcher.resume() }
-    }
-
     func noteEnd(of action: ActionID, _ end: ActionEnd) { state.withLock { $0.ends.note(action, end) } }
+    func isActive(_ action: ActionID) -> Bool { state.withLock { $0.active.contains(action) } }
     func end(of action: ActionID) -> ActionEnd? { state.withLock { $0.ends[action] } }
 
     func setTimer(_ claim: Int64, _ route: Route) {
@@ -224,28 +187,6 @@ final class PostgresLoop: AttemptSource {
             self?.runner.timeOut(claim)
         }
         state.withLock { $0.timers.updateValue(timer, forKey: claim) }?.cancel()
-    }
-}
-
-/// How the last actions of this process have ended.
-struct EndedActions {
-    /// As many as a broker on a file remembers.
-    private static let capacity = 4_096
-    private var ends: [ActionID: ActionEnd] = [:]
-    private var order: [ActionID] = []
-    private var next = 0
-
-    subscript(_ action: ActionID) -> ActionEnd? { ends[action] }
-
-    mutating func note(_ action: ActionID, _ end: ActionEnd) {
-        if ends.updateValue(end, forKey: action) != nil { return }
-        if order.count < Self.capacity {
-            order.append(action)
-        } else {
-            ends[order[next]] = nil
-            order[next] = action
-            next = (next + 1) % Self.capacity
-        }
     }
 }
 

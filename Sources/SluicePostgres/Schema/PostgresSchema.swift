@@ -41,8 +41,13 @@ enum PostgresSchema {
         _ connection: PostgresConnection,
         _ schema: String
     ) async throws(PostgresFailure) {
+        let known = try await connection.call(
+            "SELECT to_regnamespace($1) IS NOT NULL AS known",
+            [quoted(schema)]
+        )
         let statements = [
-            "CREATE SCHEMA IF NOT EXISTS \(quoted(schema))",
+            // A role without the right to make schemas may use one that is there.
+            known.first?.flag("known") == true ? "SELECT 1" : "CREATE SCHEMA IF NOT EXISTS \(quoted(schema))",
             """
             CREATE TABLE IF NOT EXISTS @sluice_migrations (\
             version integer PRIMARY KEY, applied_at timestamptz NOT NULL)
@@ -53,7 +58,8 @@ enum PostgresSchema {
                 _ = try await connection.call(statement)
             } catch {
                 // Of two processes that make it at the same time, the server refuses one.
-                guard case .refused(let state, _, _) = error, ["23505", "42P06", "42P07"].contains(state)
+                guard case .refused(let state, _, _) = error,
+                    ["23505", "42P06", "42P07", "42710"].contains(state)
                 else {
                     throw error
                 }

@@ -10,7 +10,7 @@ import Testing
     .enabled(if: TestServer.shared != nil, "there is no PostgreSQL server to run")
 )
 struct PostgresConformanceTests {
-    /// What the first version does not have; `PostgreSQL.md` says why.
+    /// What the first version does not have; `SluicePostgres.md` says why.
     static let passedOver: Set<BrokerPromise> = [.predicates]
 
     @Test("The engine on PostgreSQL keeps each promise", arguments: BrokerPromise.allCases)

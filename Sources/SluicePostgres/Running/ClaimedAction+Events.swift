@@ -1,37 +1,37 @@
 #if PostgreSQL
 internal import Sluice
 
-extension PostgresLoop {
-    /// An event about a claimed action.
-    func event(_ kind: QueueEvent.Kind, _ action: ClaimedAction) -> QueueEvent {
-        var event = QueueEvent(kind, at: options.clock.now.date, queue: action.queue)
-        event.action = action.receipt.action
-        event.actionKind = action.kind
-        event.attempt = action.number
+extension ClaimedAction {
+    /// An event about the action.
+    func event(_ kind: QueueEvent.Kind, at time: Timestamp) -> QueueEvent {
+        var event = QueueEvent(kind, at: time.date, queue: queue)
+        event.action = receipt.action
+        event.actionKind = self.kind
+        event.attempt = number
         return event
     }
 
     /// What an attempt's end has done.
-    func events(_ action: ClaimedAction, _ settlement: Settlement, _ result: SettleResult) -> [QueueEvent] {
+    func events(_ settlement: Settlement, _ result: SettleResult, at time: Timestamp) -> [QueueEvent] {
         switch (result, settlement) {
         case (.stale, _): return []
-        case (.removed, _): return [event(.removed, action)]
+        case (.removed, _): return [event(.removed, at: time)]
         case (.settledByApplication, _), (.settled, .success), (.settled, .successWriting):
-            return [event(.succeeded, action)]
+            return [event(.succeeded, at: time)]
         case (.settled, .retry(let delay, let gate, _, let error)):
-            var event = event(.retrying, action)
+            var event = event(.retrying, at: time)
             (event.delay, event.gate, event.error) = (delay, gate, error)
             return [event]
         case (.settled, .release(_, let gate, _, let error)):
-            var event = event(.released, action)
+            var event = event(.released, at: time)
             (event.gate, event.error) = (gate, error)
             return [event]
-        case (.settled, .stop): return [event(.released, action)]
+        case (.settled, .stop): return [event(.released, at: time)]
         case (.settled, .fail(let cause, let policy, let error)):
-            var failed = event(.failed, action)
+            var failed = event(.failed, at: time)
             (failed.cause, failed.policy, failed.error) = (cause, policy, error)
             guard policy != .block else { return [failed] }
-            var dead = event(.deadLettered, action)
+            var dead = event(.deadLettered, at: time)
             (dead.deadLetterCause, dead.error) = (DeadLetterCause(cause), error)
             return [failed, dead]
         }

@@ -1,0 +1,187 @@
+#if PostgreSQL
+import CSluicePostgres
+import Foundation
+import Sluice
+import SluiceTestKit
+import Synchronization
+import Testing
+
+@testable import SluicePostgres
+
+/// What only an engine on a server has to do.
+@Suite(
+    "Queues on PostgreSQL",
+    .timeLimit(.minutes(2)),
+    .enabled(if: TestServer.shared != nil, "there is no PostgreSQL server to run")
+)
+struct PostgresTests {
+    private func site() throws -> PostgresSite { PostgresSite(try #require(TestServer.shared)) }
+
+    /// A connection as an application has it, whose path is that of the queues.
+    private func connection(_ site: PostgresSite) -> PostgresConnection {
+        PostgresConnection(PostgresAddress(url: site.server.url, schema: site.schema))
+    }
+
+    @Test("G1, G10: what one broker enqueues, another one runs, and what SQL enqueues too")
+    func fleet() async throws {
+        let site = try site()
+        let (here, there) = (try await site.broker(), try await site.broker())
+        let log = EventLog<String>()
+        try there.route("*", Note.self) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        try await here.enqueue(Note("a"))
+        let run = Task { try await there.run() }
+        _ = try await log.wait(forCount: 1)
+        let sql = connection(site)
+        _ = try await sql.call(
+            "SELECT set_config('sluice.test_now', $1, false)",
+            ["\(site.clock.wallMicroseconds)"]
+        )
+        _ = try await sql.call(#"SELECT @sluice_enqueue('notes', 'note', '{"text": "b", "queue": "notes"}')"#)
+        // Nobody rings in time of its own: the clock is the test's.
+        try await until {
+            site.clock.advance(by: .milliseconds(300))
+            return log.elements.count == 2
+        }
+        #expect(log.elements == ["a", "b"])
+        await there.stop(grace: .zero)
+        try await run.value
+        try await #expect(here.actionCount() == 0)
+        await sql.close()
+        await here.close()
+        await there.close()
+    }
+
+    @Test("G5: an attempt is settled in a transaction of the application, or not at all with it")
+    func settledByApplication() async throws {
+        let site = try site()
+        let broker = try await site.broker()
+        let url = site.server.url
+        let numbers = EventLog<Int>()
+        try broker.route("*", Note.self) { _, attempt in
+            numbers.append(attempt.number)
+            let application = try #require(PQconnectdb(url))
+            defer { PQfinish(application) }
+            #expect(throws: SluiceError.self) { try attempt.succeed(in: application) }
+            PQclear(PQexec(application, "BEGIN"))
+            try attempt.succeed(in: application)
+            if attempt.number == 1 {
+                PQclear(PQexec(application, "ROLLBACK"))
+                return .retry(after: .zero)
+            }
+            PQclear(PQexec(application, "COMMIT"))
+            return .fail("without effect")
+        }
+        let receipt = try await broker.enqueue(Note("a"))
+        let run = Task { try await broker.run() }
+        try await #expect(receipt.settled() == .succeeded)
+        #expect(numbers.elements == [1, 2])
+        await broker.stop(grace: .zero)
+        try await run.value
+        try await #expect(broker.deadLetters().isEmpty)
+        await broker.close()
+    }
+
+    @Test("G14: an enqueue whose connection is cut at the commit is stored once, or an error")
+    func cutCommits() async throws {
+        let site = try site()
+        let broker = try await site.broker { _, server in server.setsServerClock = false }
+        let other = connection(site)
+        let stored = EventLog<ActionID>()
+        let cutter = Task {
+            for count in 1...20 {
+                _ = try await stored.wait(forCount: 5 * count)
+                _ = try await other.call(
+                    """
+                    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                    WHERE pid <> pg_backend_pid() AND query LIKE $1
+                    """,
+                    ["%\(site.schema)%sluice_enqueue_many%"]
+                )
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for caller in 0..<8 {
+                group.addTask {
+                    for number in 0..<25 {
+                        let note = Note("\(caller) \(number)", in: QueueName("q/\(caller)"))
+                        stored.append(try await broker.enqueue(note).id)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await cutter.value
+        let actions = try await broker.actionSummaries(limit: 1_000)
+        #expect(Set(actions.map(\.id)) == Set(stored.elements) && actions.count == 200)
+        for caller in 0..<8 {
+            let own = actions.filter { $0.queue == QueueName("q/\(caller)") }
+            #expect(own.map(\.id) == own.map(\.id).sorted())
+        }
+        await other.close()
+        await broker.close()
+    }
+
+    @Test("A schema of a newer version is refused, and one of the same is not changed")
+    func versions() async throws {
+        let site = try site()
+        let (first, second) = (try await site.broker(), try await site.broker())
+        await first.close()
+        await second.close()
+        let sql = connection(site)
+        _ = try await sql.call("INSERT INTO @sluice_migrations VALUES (99, now())")
+        let error = await #expect(throws: SluiceError.self) {
+            try await site.broker { $1.setsServerClock = false }
+        }
+        #expect(error?.code == .newerSchema)
+        await sql.close()
+    }
+
+    @Test("Brokers that open a new schema at the same time make it once")
+    func racingMigrations() async throws {
+        let site = try site()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    let broker = try await site.broker { _, server in server.setsServerClock = false }
+                    await broker.close()
+                }
+            }
+            try await group.waitForAll()
+        }
+        let sql = connection(site)
+        let rows = try await sql.call("SELECT count(*) AS count FROM @sluice_migrations")
+        #expect(rows.first?.integer("count") == 5)
+        await sql.close()
+    }
+
+    @Test("What the engine does not have is an error that says so")
+    func unsupported() async throws {
+        let broker = try await site().broker()
+        func code(_ body: () async throws -> Void) async -> SluiceError.Code? {
+            do { try await body() } catch { return (error as? SluiceError)?.code }
+            return nil
+        }
+        await #expect(
+            code { try broker.queues("a", QueueOptions(discipline: .lastInFirstOut)) } == .unsupported
+        )
+        let codes = [
+            await code { try broker.route(where: { _ in true }, Note.self) { _, _ in .success } },
+            await code { try await broker.enqueue(Note("a"), EnqueueOptions(memberOf: ["g"])) },
+        ]
+        #expect(codes == [.unsupported, .unsupported])
+        await broker.close()
+    }
+
+    @Test("An address at which nobody listens is an error that names it, without a password")
+    func unreachable() async throws {
+        let error = await #expect(throws: SluiceError.self) {
+            _ = try await PostgresBroker("postgresql://me:secret@127.0.0.1:1/nothing")
+        }
+        #expect(error?.code == .cannotOpen)
+        #expect(error?.message.contains("127.0.0.1") == true && error?.message.contains("secret") == false)
+    }
+}
+#endif
