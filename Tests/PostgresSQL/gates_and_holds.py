@@ -205,6 +205,8 @@ def lanes_put_to_sleep(db):
         if reason == "a hold":
             db.value("SELECT sluice_hold('*', 'me')")
         db.enqueue("a", gate="g" if reason == "a closed gate" else None)
+        if reason == "a closed gate":
+            db.run("INSERT INTO sluice_gate_rows (name, is_open) VALUES ('g', false)")
         worker.database.connection.autocommit = False
         worker.step()
         ending = other.later(lambda: other.value(end))
