@@ -5,22 +5,22 @@ from checks import check, group
 
 @group
 def calls_and_refusals(db):
-    r = db.many(["d", "d", "d", "e"], depths=[2, 2, 2, 2])
+    rows = db.many(["d", "d", "d", "e"], depths=[2, 2, 2, 2])
     check(
         "a full queue refuses one row, and the others are stored (G12)",
-        [(x[2], x[3]) for x in r],
+        [(row[2], row[3]) for row in rows],
         [(True, None), (True, None), (False, "queueFull"), (True, None)],
     )
-    r = db.many(["d", "e", "e", "e"], calls=[1, 1, 2, 3], depths=[2, None, None, None])
+    rows = db.many(["d", "e", "e", "e"], calls=[1, 1, 2, 3], depths=[2, None, None, None])
     check(
         "a call is stored all or none, and its refusal refuses no other call",
-        [(x[1] is not None, x[2], x[3]) for x in r],
+        [(row[1] is not None, row[2], row[3]) for row in rows],
         [(False, False, "queueFull"), (False, False, None), (True, True, None), (True, True, None)],
     )
-    r = db.many(["e", "d", "e"], calls=[1, 1, 2], depths=[None, 2, None])
+    rows = db.many(["e", "d", "e"], calls=[1, 1, 2], depths=[None, 2, None])
     check(
         "what a call has stored before its refusal is undone",
-        [(x[1] is not None, x[2], x[3]) for x in r]
+        [(row[1] is not None, row[2], row[3]) for row in rows]
         + [
             db.value(
                 "SELECT count(*) FROM sluice_action_rows a JOIN sluice_queue_rows q USING (queue_id) WHERE q.name='e'"
@@ -28,7 +28,7 @@ def calls_and_refusals(db):
         ],
         [(False, False, None), (False, False, "queueFull"), (True, True, None), 4],
     )
-    ids = [x[1] for x in db.many(["m%d" % (i % 7) for i in range(1000)])]
+    ids = [row[1] for row in db.many(["m%d" % (i % 7) for i in range(1000)])]
     check("ids rise in input order", ids == sorted(ids) and len(set(ids)) == 1000)
     check(
         "one arrival for each queue that was named",
@@ -57,8 +57,8 @@ def types_of_keys(db):
         [
             db.error("SELECT sluice_enqueue('s','k','{}')"),
             [
-                x[3]
-                for x in db.many(
+                row[3]
+                for row in db.many(
                     ["s", "s", "u"],
                     sort_types=["date", "integer", "text"],
                     sort_keys=[b"\x80" + b"\x00" * 7] * 2 + [b"x"],
@@ -67,15 +67,15 @@ def types_of_keys(db):
         ],
         [("SL006", "sortKeyMismatch"), ["sortKeyMismatch", None, None]],
     )
-    db.all("DELETE FROM sluice_action_rows")
+    db.run("DELETE FROM sluice_action_rows")
     db.all("SELECT sluice_enqueue('s','k','{}','x','text')")
     check(
         "an empty queue takes the type of its next action",
         db.value("SELECT sort_type FROM sluice_queue_rows WHERE name='s'"),
         "text",
     )
-    db.all("DELETE FROM sluice_action_rows")
-    db.all(
+    db.run("DELETE FROM sluice_action_rows")
+    db.run(
         "INSERT INTO sluice_state_rows (action_id,moves_to) SELECT 999,queue_id FROM sluice_queue_rows WHERE name='s'"
     )
     check(
@@ -84,10 +84,10 @@ def types_of_keys(db):
         ("SL006", "sortKeyMismatch"),
     )
     db.reset()
-    r = db.many(["n", "n", "n"], sort_types=["text", "integer", "text"], sort_keys=[b"x", b"\x00" * 8, b"y"])
+    rows = db.many(["n", "n", "n"], sort_types=["text", "integer", "text"], sort_keys=[b"x", b"\x00" * 8, b"y"])
     check(
         "the first action of a new queue sets its type within one call of many",
-        [x[3] for x in r],
+        [row[3] for row in rows],
         [None, "sortKeyMismatch", None],
     )
     db.reset()
@@ -95,13 +95,13 @@ def types_of_keys(db):
         "SELECT sluice_enqueue('c','k','{}'), sluice_enqueue('c','k','{}'),"
         " sluice_enqueue('c','k','{}',not_before=>'2100-01-01')"
     )
-    r = db.many(["c"], sort_types=["date"], sort_keys=[b"\x80" + b"\x00" * 7], fixes_sort=[True])
+    rows = db.many(["c"], sort_types=["date"], sort_keys=[b"\x80" + b"\x00" * 7], fixes_sort=[True])
     check(
         "options fix the type: keys of arrival become dates of the enqueue, scheduled ones too",
         db.all(
             "SELECT a.sort_key = sluice_sort_bytes('date',(extract(epoch from a.enqueued_at)*1000000)::bigint::text)"
             " FROM sluice_action_rows a WHERE a.id<%s",
-            r[0][1],
+            rows[0][1],
         )
         + db.all("SELECT sort_type FROM sluice_queue_rows"),
         [(True,)] * 3 + [("date",)],
@@ -116,12 +116,12 @@ def types_of_keys(db):
         "SELECT sluice_enqueue('c','k','{}','2026-01-01','text'), sluice_enqueue('c','k','{}','no date','text'),"
         " sluice_enqueue('c','k','{}','nor this','text')"
     )
-    i = [x[0] for x in db.all("SELECT id FROM sluice_action_rows ORDER BY id")]
-    db.all("INSERT INTO sluice_claim_rows VALUES (1,%s,(SELECT queue_id FROM sluice_queue_rows),1,1,now(),0)", i[2])
-    db.all(
+    ids = db.column("SELECT id FROM sluice_action_rows ORDER BY id")
+    db.run("INSERT INTO sluice_claim_rows VALUES (1,%s,(SELECT queue_id FROM sluice_queue_rows),1,1,now(),0)", ids[2])
+    db.run(
         "INSERT INTO sluice_lane_rows (queue_id,pool,blocked_by,blocked_action_id,blocked_at) SELECT"
         " queue_id,0,'failed',%s,now() FROM sluice_queue_rows",
-        i[1],
+        ids[1],
     )
     db.many(["c"], sort_types=["date"], sort_keys=[b"\x80" + b"\x00" * 7], fixes_sort=[True])
     check(
@@ -129,13 +129,13 @@ def types_of_keys(db):
         " that runs sorts first",
         db.all("SELECT id, cause, sort_type, convert_from(sort_key,'UTF8') FROM sluice_dead_rows")
         + db.all(
-            "SELECT id, sluice_sort_text('date',sort_key) FROM sluice_action_rows WHERE id = ANY(%s) ORDER BY id", i
+            "SELECT id, sluice_sort_text('date',sort_key) FROM sluice_action_rows WHERE id = ANY(%s) ORDER BY id", ids
         )
         + db.all("SELECT blocked_by FROM sluice_lane_rows"),
         [
-            (i[1], "undecodable", "text", "no date"),
-            (i[0], "2026-01-01T00:00:00.000000Z"),
-            (i[2], "-9223372036854775808"),
+            (ids[1], "undecodable", "text", "no date"),
+            (ids[0], "2026-01-01T00:00:00.000000Z"),
+            (ids[2], "-9223372036854775808"),
             (None,),
         ],
     )
@@ -143,9 +143,9 @@ def types_of_keys(db):
 
 @group
 def ends_of_actions(db):
-    a, b = [
-        x[1]
-        for x in db.many(
+    buried, dropped = [
+        row[1]
+        for row in db.many(
             ["b", "b"],
             sort_types=["text"] * 2,
             sort_keys=[b"x", b"y"],
@@ -154,14 +154,14 @@ def ends_of_actions(db):
             traces=["{}", None],
         )
     ]
-    db.all("INSERT INTO sluice_state_rows (action_id,attempts) VALUES (%s,2),(%s,1)", a, b)
-    db.all(
+    db.run("INSERT INTO sluice_state_rows (action_id,attempts) VALUES (%s,2),(%s,1)", buried, dropped)
+    db.run(
         "INSERT INTO sluice_attempt_rows VALUES (%s,1,1,'retry','e',now(),now()),(%s,2,1,'retry','e',now(),now())",
-        a,
-        b,
+        buried,
+        dropped,
     )
-    db.all("SELECT sluice_bury(%s,'exhausted',%s)", [a], "é" * 1500)
-    db.all("SELECT sluice_drop(%s,true)", [b])
+    db.all("SELECT sluice_bury(%s,'exhausted',%s)", [buried], "é" * 1500)
+    db.all("SELECT sluice_drop(%s,true)", [dropped])
     check(
         "a dead letter keeps what the action had and its attempts; a dropped action leaves nothing",
         [
@@ -173,7 +173,7 @@ def ends_of_actions(db):
             db.all("SELECT count(*) FROM sluice_action_rows"),
             db.all("SELECT count(*) FROM sluice_state_rows"),
         ],
-        [[(a, "text", "x", 2, "exhausted", 2000, "t", "g", "{}")], [(a,)], [(0,)], [(0,)]],
+        [[(buried, "text", "x", 2, "exhausted", 2000, "t", "g", "{}")], [(buried,)], [(0,)], [(0,)]],
     )
     check(
         "an error is cut between characters",
@@ -190,12 +190,12 @@ def doorbell(db):
     db.rings()
     db.all("SELECT sluice_enqueue('q','k','{}')")
     check("no doorbell rings if no worker waits", db.rings(), 0)
-    db.all(
+    db.run(
         "INSERT INTO sluice_worker_rows (name,nonce,lease_until,continuous_since,waits) VALUES"
         " ('w',1,now(),now(),false)"
     )
     db.all("SELECT sluice_enqueue('q','k','{}')")
     check("no doorbell rings while workers are busy", db.rings(), 0)
-    db.all("UPDATE sluice_worker_rows SET waits=true")
+    db.run("UPDATE sluice_worker_rows SET waits=true")
     db.many(["q", "r", "s"])
     check("the doorbell rings once for a call if a worker waits (G11)", db.rings(), 1)

@@ -59,7 +59,7 @@ def replacing(db):
         "SELECT sluice_enqueue('k','old','{\"a\":1}',key=>'x',tag=>'t',gate=>'g',expires_at=>'2100-01-01')"
     )
     before = db.all("SELECT nonce,enqueued_at FROM sluice_action_rows")
-    db.all(
+    db.run(
         "INSERT INTO sluice_state_rows (action_id,attempts,next_attempt_at,retry_delay,last_error) VALUES"
         " (%s,3,'2100-01-01','1 h','e')",
         first,
@@ -73,8 +73,8 @@ def replacing(db):
         ("exhausted", False),
         ("hold", False),
     ]:
-        db.all("DELETE FROM sluice_lane_rows")
-        db.all(
+        db.run("DELETE FROM sluice_lane_rows")
+        db.run(
             "INSERT INTO sluice_lane_rows (queue_id,pool,blocked_by,blocked_action_id,blocked_at) SELECT"
             " queue_id,0,%s,%s,now() FROM sluice_queue_rows",
             by,
@@ -109,13 +109,13 @@ def keys_within_a_call(db):
     )
     check(
         "keys within one call of many: the first wins, a replace replaces it, another queue has its own",
-        [(x[1] == rows[0][1], x[2]) for x in rows] + db.all("SELECT kind FROM sluice_action_rows ORDER BY id"),
+        [(row[1] == rows[0][1], row[2]) for row in rows] + db.all("SELECT kind FROM sluice_action_rows ORDER BY id"),
         [(True, True), (True, False), (True, True), (False, True), ("c",), ("d",)],
     )
     rows = db.many(["k", "m"], keys=["x", "y"], key_policies=["refuse", "keep"], calls=[1, 1])
     check(
         "a duplicate key refuses its whole call and names the action that has it",
-        [(x[1], x[2], x[3]) for x in rows],
+        [(row[1], row[2], row[3]) for row in rows],
         [
             (
                 db.value(
@@ -135,7 +135,7 @@ def keys_within_a_call(db):
             "SELECT action_id FROM sluice_key_rows k JOIN sluice_queue_rows q USING (queue_id) WHERE q.name='l'"
         ),
     )
-    db.all("UPDATE sluice_key_rows SET keep='1 h', until=now()+interval '10 days' WHERE until IS NOT NULL")
+    db.run("UPDATE sluice_key_rows SET keep='1 h', until=now()+interval '10 days' WHERE until IS NOT NULL")
     db.many(["l"], keys=["x"])
     check(
         "after the clock was set back a key is kept for its time from now",

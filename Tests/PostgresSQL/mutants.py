@@ -28,6 +28,8 @@ RESOLVING = re.compile(r" +INSERT INTO sluice_token_rows \(token, ids, at\) VALU
 LOCK_QUEUES = re.compile(r"(?<=CREATE FUNCTION sluice_lock_queues).*?\n\$\$;", re.DOTALL)
 NO_LOCK = "(queues bigint[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS 'BEGIN END';"
 
+WAKING = re.compile(r" +PERFORM sluice_arrive\(ARRAY\(SELECT[^;]*l\.blocked_error = detail\), true\);")
+
 MUTANTS = {
     # Enqueues
     "queue lock": Mutant("step.two_open_enqueues locks.ids_of_a_queue", ("0002", LOCK_QUEUES, NO_LOCK)),
@@ -155,14 +157,7 @@ MUTANTS = {
         "bulk.during_a_step",
         ("0004", "WHERE l.queue_id = next_queue FOR NO KEY UPDATE;", "WHERE l.queue_id = next_queue;"),
     ),
-    "arrival when waking a locked lane": Mutant(
-        "gates_and_holds.gates_and_locks",
-        (
-            "0004",
-            "    PERFORM sluice_arrive(ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l\n                                WHERE l.blocked_by = reason AND l.blocked_error = detail), true);",
-            "",
-        ),
-    ),
+    "arrival when waking a locked lane": Mutant("gates_and_holds.gates_and_locks", ("0004", WAKING, "")),
     "waking waits for no lane": Mutant(
         "gates_and_holds.gates_and_locks",
         ("0004", "ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);", "ORDER BY l.queue_id FOR NO KEY UPDATE);"),

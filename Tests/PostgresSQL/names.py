@@ -10,7 +10,7 @@ from checks import check, group
 
 @group
 def names(db):
-    for p, n, w in [
+    for pattern, name, matches in [
         ("a/*", "a/b", True),
         ("a/*", "a/b/c", True),
         ("a/*", "a", False),
@@ -21,40 +21,39 @@ def names(db):
         ("a/*", "a/", True),
     ]:
         check(
-            f"the pattern {p} " + ("matches" if w else "does not match") + f" {n}",
-            db.value("SELECT sluice_matches(%s,%s)", p, n),
-            w,
+            f"the pattern {pattern} {'matches' if matches else 'does not match'} {name}",
+            db.value("SELECT sluice_matches(%s,%s)", pattern, name),
+            matches,
         )
-    db.all("INSERT INTO sluice_pool_rows (pattern) VALUES ('*'),('a/*'),('a/b/*'),('a/b/c'),('ä/*')")
+    db.run("INSERT INTO sluice_pool_rows (pattern) VALUES ('*'),('a/*'),('a/b/*'),('a/b/c'),('ä/*')")
 
-    def pool(n):
-        return db.value("SELECT p.pattern FROM sluice_pool_rows p WHERE p.pool=sluice_pool_of(%s)", n)
+    def pool(name):
+        return db.value("SELECT p.pattern FROM sluice_pool_rows p WHERE p.pool=sluice_pool_of(%s)", name)
 
     check(
         "the pool is that of the exact pattern, then of the longest prefix, then of *",
-        [pool(n) for n in ("a/b/c", "a/b/c/d", "a/x", "z", "a", "ä/ö")],
+        [pool(name) for name in ("a/b/c", "a/b/c/d", "a/x", "z", "a", "ä/ö")],
         ["a/b/c", "a/b/*", "a/*", "*", "*", "ä/*"],
     )
-    db.all("DELETE FROM sluice_pool_rows WHERE pattern='*'")
+    db.run("DELETE FROM sluice_pool_rows WHERE pattern='*'")
     check("a name without a pattern has the pool 0", db.value("SELECT sluice_pool_of('z')"), 0)
-    for n in ["", "a*", "*", "a/*", "é" * 257, None]:
+    for name in ["", "a*", "*", "a/*", "é" * 257, None]:
         check(
-            f"the queue name {str(n)[:8]!r} is refused as invalidQueueName",
-            db.error("SELECT sluice_enqueue(%s,'k','{}')", n),
+            f"the queue name {str(name)[:8]!r} is refused as invalidQueueName",
+            db.error("SELECT sluice_enqueue(%s,'k','{}')", name),
             ("SL003", "invalidQueueName"),
         )
     check("a queue name of 512 bytes is taken", db.value("SELECT sluice_enqueue(%s,'k','{}')", "é" * 256) > 0)
-    for n in ["", "x" * 256, "é" * 128, None]:
+    for kind in ["", "x" * 256, "é" * 128, None]:
         check(
-            f"a kind of {('no' if n is None else len(n.encode()))} bytes is refused as invalidKind",
-            db.error("SELECT sluice_enqueue('q',%s,'{}')", n),
+            f"a kind of {'no' if kind is None else len(kind.encode())} bytes is refused as invalidKind",
+            db.error("SELECT sluice_enqueue('q',%s,'{}')", kind),
             ("SL003", "invalidKind"),
         )
 
 
 @group
 def payloads(db):
-    db.reset()
     kept = ['{"a": 1,  "a":2}', '"\\u0000"', "null", "1e400", '"\\ud800"', "[]"]
     db.many(["q"] * len(kept), payloads=kept)
     check(
@@ -98,7 +97,7 @@ def payloads(db):
 
 @group
 def other_values(db):
-    for k, v, code in [
+    for column, values, code in [
         ("versions", [0], "invalidVersion"),
         ("tags", [""], "invalidOptions"),
         ("tags", ["x" * 256], "invalidOptions"),
@@ -109,7 +108,11 @@ def other_values(db):
         ("not_before", ["infinity"], "invalidOptions"),
         ("expires_at", ["-infinity"], "invalidOptions"),
     ]:
-        check(f"{k} {str(v[0])[:9]!r} is refused as {code}", db.many_error(["q"], **{k: v}), ("SL003", code))
+        check(
+            f"{column} {str(values[0])[:9]!r} is refused as {code}",
+            db.many_error(["q"], **{column: values}),
+            ("SL003", code),
+        )
     check(
         "a negative time of a key and an unknown policy are refused",
         [

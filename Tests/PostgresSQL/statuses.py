@@ -106,7 +106,7 @@ def claims_and_failures(db):
 
 @group
 def holds_and_gates(db):
-    worker = fresh(db)
+    fresh(db)
     action = db.enqueue("a")
     hold = db.value("SELECT sluice_hold('*','ops','move','1 hour')")
     second_hold = db.value("SELECT sluice_hold('a','you')")
@@ -127,7 +127,7 @@ def holds_and_gates(db):
     db.value("SELECT sluice_end_hold(%s)", second_hold)
     db.value("SELECT sluice_hold('b/*','x')")
     check("a hold of another pattern does not count", status_of(db)["state"], "ready")
-    worker = fresh(db, gates=["r", "o"])
+    fresh(db, gates=["r", "o"])
     db.all("SELECT sluice_open_gate('o')")
     action = db.enqueue("a", gate="g")
     db.all("SELECT sluice_close_gate('g','1 hour')")
@@ -340,7 +340,7 @@ def states_of_actions(db):
 
 @group
 def lists_of_actions(db):
-    worker = fresh(db)
+    fresh(db)
     fourth = db.enqueue("b")
     third = db.enqueue("a", not_before="2999-01-01")
     action = db.enqueue("a")
