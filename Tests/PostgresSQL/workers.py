@@ -238,3 +238,20 @@ def registering(db):
     unknown = [json.dumps([route()]), worker.epoch + 1000]
     error = db.error("SELECT sluice_set_routes(%s, %s)", unknown[1], unknown[0])
     check("a worker that is gone has no routes (G6)", error[0], "SL001")
+
+
+@group
+def chores(db):
+    """What is only kept for a time is deleted after it."""
+    db.set_clock()
+    worker = Worker(db)
+    db.many(["a"], token="00000000-0000-0000-0000-000000000001", keys=["k"], key_keep=["2 hours"])
+    worker.drain()
+    worker.chores()
+    check("tokens and keys are kept for their time (G14)", (db.count("token"), db.count("key")), (1, 1))
+    db.shift("61 minutes")
+    worker.chores()
+    check("tokens are deleted after an hour (G12)", (db.count("token"), db.count("key")), (0, 1))
+    db.shift("61 minutes")
+    worker.chores()
+    check("keys are deleted after their own time (G12)", db.count("key"), 0)
