@@ -51,7 +51,10 @@ CREATE TABLE sluice_action_rows (
 
 CREATE INDEX sluice_action_order ON sluice_action_rows (queue_id, sort_key, id) WHERE not_before IS NULL;
 CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before) WHERE not_before IS NOT NULL;
-CREATE INDEX sluice_action_scheduled ON sluice_action_rows (queue_id, not_before) WHERE not_before IS NOT NULL;
+-- For conditions on queue_id alone: without the second half a step that asks for the next time of all could read and
+-- sort the whole index, if the statistics are from before there were scheduled actions.
+CREATE INDEX sluice_action_scheduled ON sluice_action_rows (queue_id, not_before)
+    WHERE not_before IS NOT NULL AND queue_id IS NOT NULL;
 CREATE INDEX sluice_action_expiry ON sluice_action_rows (expires_at) WHERE expires_at IS NOT NULL;
 CREATE INDEX sluice_action_tag ON sluice_action_rows (tag) WHERE tag IS NOT NULL;
 

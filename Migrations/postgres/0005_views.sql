@@ -508,7 +508,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT SET jit = off SET enable_seqsca
         FROM placed AS p WHERE p.queue_id IS NOT NULL
     ), later (queue_id) AS (
         SELECT (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.not_before IS NOT NULL
-                ORDER BY a.queue_id LIMIT 1)
+                  AND a.queue_id > 0 ORDER BY a.queue_id LIMIT 1)
         UNION ALL
         SELECT (SELECT a.queue_id FROM sluice_action_rows AS a
                 WHERE a.not_before IS NOT NULL AND a.queue_id > p.queue_id ORDER BY a.queue_id LIMIT 1)
@@ -842,7 +842,8 @@ DECLARE
     made regprocedure;
 BEGIN
     FOR made IN SELECT p.oid FROM pg_proc AS p
-                WHERE p.pronamespace = current_schema()::regnamespace AND starts_with(p.proname, 'sluice_')
+                WHERE p.pronamespace = (SELECT n.oid FROM pg_namespace AS n WHERE n.nspname = current_schema())
+                  AND starts_with(p.proname, 'sluice_')
                   AND p.proname <> 'sluice_enqueue' LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);
     END LOOP;

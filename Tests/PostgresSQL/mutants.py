@@ -1,0 +1,222 @@
+"""Guards of the SQL, each with the change that removes it and the groups that must notice."""
+
+import re
+
+
+class Mutant:
+    """A text of a file, by the start of its name, is replaced; each must be there."""
+
+    def __init__(self, groups, *changes):
+        self.groups = groups.split()
+        self.changes = changes
+
+    def change(self, texts):
+        for file, old, new in self.changes:
+            text = texts[file]
+            changed = old.sub(lambda _: new, text) if isinstance(old, re.Pattern) else text.replace(old, new)
+            if changed == text:
+                raise ValueError(f"{file} does not contain: {old}")
+            texts = texts | {file: changed}
+        return texts
+
+
+# A locking clause, without what follows it.
+LOCK = "FOR NO KEY UPDATE"
+TAKING_IN = f"WHERE l.queue_id = ANY (named) {LOCK} SKIP LOCKED) AS t;"
+SETTLING = re.compile(r" +PERFORM FROM sluice_lane_rows AS l WHERE l\.queue_id = ANY \(look_lanes\)\s+ORDER BY[^;]*;")
+RESOLVING = re.compile(r" +INSERT INTO sluice_token_rows \(token, ids, at\) VALUES \(sluice_token\.token[^;]*;")
+LOCK_QUEUES = re.compile(r"(?<=CREATE FUNCTION sluice_lock_queues).*?\n\$\$;", re.DOTALL)
+NO_LOCK = "(queues bigint[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS 'BEGIN END';"
+
+WAKING = re.compile(r" +PERFORM sluice_arrive\(ARRAY\(SELECT[^;]*l\.blocked_error = detail\), true\);")
+
+MUTANTS = {
+    # Enqueues
+    "queue lock": Mutant("step.two_open_enqueues locks.ids_of_a_queue", ("0002", LOCK_QUEUES, NO_LOCK)),
+    "ids one by one": Mutant("locks.ids_of_a_queue", ("0001", "(CACHE 1)", "(CACHE 32)")),
+    "token taken by the resolver": Mutant("tokens.tokens", ("0002", RESOLVING, "")),
+    "type of key under an old snapshot": Mutant(
+        "locks.strict_isolation", ("0002", "<> 'read committed'", "= 'none'")
+    ),
+    "lane lock of a replace": Mutant(
+        "keys.replacing_during_a_step",
+        ("0002", "ANY (lanes) ORDER BY l.queue_id FOR NO KEY UPDATE;", "ANY (lanes) ORDER BY l.queue_id;"),
+    ),
+    "temporary tables last": Mutant(
+        "rights.paths",
+        *[
+            (file, "format('%I, pg_temp', current_schema())", "quote_ident(current_schema())")
+            for file in ("0002", "0005")
+        ],
+    ),
+    # The step
+    "lane lock when settling": Mutant("step.locked_lanes", ("0003", SETTLING, "")),
+    "lane lock when taking in": Mutant("step model", ("0003", TAKING_IN, "WHERE l.queue_id = ANY (named)) AS t;")),
+    "lane lock when claiming": Mutant(
+        "step.locked_lanes model",
+        (
+            "0003",
+            f"ORDER BY l.ready_at LIMIT wanted {LOCK} SKIP LOCKED) AS t;",
+            "ORDER BY l.ready_at LIMIT wanted) AS t;",
+        ),
+    ),
+    "rewind": Mutant(
+        "step.schedules",
+        ("0003", "rewind = l.rewind OR named_rewinds[width_bucket(l.queue_id, named)]", "rewind = false"),
+        (
+            "0003",
+            "UPDATE sluice_lane_rows AS l SET rewind = true WHERE",
+            "UPDATE sluice_lane_rows AS l SET rewind = false WHERE",
+        ),
+    ),
+    "arrival of a locked lane": Mutant(
+        "step.locked_lanes", ("0003", "WHERE locked[width_bucket(u.queue_id, locked)] = u.queue_id);", "WHERE true);")
+    ),
+    "receipt of its worker": Mutant(
+        "step.one_after_the_other",
+        ("0003", "WHERE c.claim = ANY (claims) AND c.worker IS NOT DISTINCT FROM me", "WHERE c.claim = ANY (claims)"),
+    ),
+    "isolation of a step": Mutant("step.isolation_of_steps", ("0003", "<> 'read committed'", "= 'none'")),
+    "indexes of a step": Mutant(
+        "plans.steps", ("0003", re.compile(r"SET enable_seqscan = off[^$]*force_generic_plan"), "")
+    ),
+    "compiling": Mutant("plans.steps", ("0003", "SET jit = off", "")),
+    "next time of all": Mutant(
+        "plans.steps", ("0001", "not_before IS NOT NULL AND queue_id IS NOT NULL", "not_before IS NOT NULL")
+    ),
+    "gate's row in a step": Mutant(
+        "gates_and_holds.lanes_put_to_sleep",
+        ("0003", "WHERE g.name = gate FOR KEY SHARE SKIP LOCKED;", "WHERE g.name = gate;"),
+    ),
+    "gate's row when it opens": Mutant(
+        "gates_and_holds.lanes_put_to_sleep", ("0004", "WHERE g.name = gate FOR UPDATE;", "WHERE g.name = gate;")
+    ),
+    "hold's row in a step": Mutant(
+        "gates_and_holds.lanes_put_to_sleep",
+        ("0003", "WHERE h.id = hold_row.id FOR KEY SHARE SKIP LOCKED;", "WHERE h.id = hold_row.id;"),
+    ),
+    "pool's row in a step": Mutant(
+        "gates_and_holds.lanes_put_to_sleep",
+        (
+            "0003",
+            "WHERE p.pool = sluice_sleep_for_route.pool FOR KEY SHARE SKIP LOCKED;",
+            "WHERE p.pool = sluice_sleep_for_route.pool;",
+        ),
+    ),
+    "pool's row of a new route": Mutant(
+        "gates_and_holds.lanes_put_to_sleep", ("0003", "ORDER BY p.pool FOR UPDATE;", "ORDER BY p.pool;")
+    ),
+    # Workers
+    "share of the worker of a settling": Mutant(
+        "workers.settling_by_a_worker_that_is_lost",
+        (
+            "0003",
+            "WHERE w.epoch = sluice_succeed.claim >> 32 FOR KEY SHARE;",
+            "WHERE w.epoch = sluice_succeed.claim >> 32;",
+        ),
+    ),
+    "share of the worker": Mutant(
+        "workers.taking_off_and_stepping", ("0003", "WHERE w.epoch = me FOR KEY SHARE OF w;", "WHERE w.epoch = me;")
+    ),
+    "who may judge": Mutant(
+        "workers.judging", ("0003", " AND w.lease_until > now_at AND w.continuous_since <= now_at - lease;", ";")
+    ),
+    "suspects": Mutant(
+        "workers.suspects",
+        ("0003", "is_suspect = l.queue_id = ANY (suspects)", "is_suspect = false"),
+        ("0003", "VALUES (held.action_id, true)", "VALUES (held.action_id, false)"),
+        ("0003", "DO UPDATE SET is_suspect = true;", "DO UPDATE SET is_suspect = false;"),
+    ),
+    # Operators
+    "wait before the lane": Mutant(
+        "workers.acts_during_a_settling",
+        (
+            "0004",
+            "    IF NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN; END IF;",
+            "    RETURN;",
+        ),
+    ),
+    "claims of many": Mutant("workers.many_cancelled_during_a_settling", ("0004", "FOR SHARE SKIP LOCKED);", ");")),
+    "rewind in the lane": Mutant(
+        "acts_in_steps.moves",
+        (
+            "0004",
+            "    IF rewinds THEN\n        UPDATE sluice_lane_rows AS l SET rewind = true",
+            "    IF false THEN\n        UPDATE sluice_lane_rows AS l SET rewind = true",
+        ),
+    ),
+    "rewind before its arrival": Mutant(
+        "acts_in_steps.moves",
+        (
+            "0004",
+            "        UPDATE sluice_lane_rows AS l SET rewind = true WHERE l.queue_id = ANY (queues) AND NOT l.rewind;",
+            "        PERFORM sluice_arrive(queues, true);",
+        ),
+    ),
+    "lane lock of an act": Mutant(
+        "bulk.during_a_step",
+        ("0004", "WHERE l.queue_id = next_queue FOR NO KEY UPDATE;", "WHERE l.queue_id = next_queue;"),
+    ),
+    "arrival when waking a locked lane": Mutant("gates_and_holds.gates_and_locks", ("0004", WAKING, "")),
+    "waking waits for no lane": Mutant(
+        "gates_and_holds.gates_and_locks",
+        ("0004", "ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);", "ORDER BY l.queue_id FOR NO KEY UPDATE);"),
+    ),
+    "sparing": Mutant(
+        "bulk.failing_queues acts_in_steps.failing_queues",
+        (
+            "0004",
+            "    WHERE l.queue_id = ANY (queues) AND l.blocked_by = 'failing' AND a.id = ANY (actions)",
+            "    WHERE false",
+        ),
+    ),
+    "suspicion of a lane": Mutant(
+        "bulk.lanes", ("0004", "        is_suspect = EXISTS (", "        is_suspect = l.is_suspect OR EXISTS (")
+    ),
+    "isolation of an act": Mutant(
+        "bulk.during_a_step", ("0004", "NOT IN ('read committed', 'read uncommitted')", "= 'none'")
+    ),
+    "retry now once": Mutant(
+        "bulk.retries",
+        ("0004", "(before IS NULL OR l.blocked_at <= before)", "true"),
+        ("0004", "(before IS NULL OR s.next_attempt_at - coalesce(s.retry_delay, interval '0') <= before)", "true"),
+    ),
+    "key of a moved action": Mutant(
+        "operators.moves",
+        (
+            "0004",
+            "    UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;",
+            "",
+        ),
+    ),
+    "unparking by a cancel": Mutant(
+        "operators.cancels",
+        ("0004", "    PERFORM sluice_touch(queues, false, waiting);", "    PERFORM sluice_touch(queues, false);"),
+    ),
+    "crashes before retry now": Mutant("bulk.retries", ("0004", "SET crashes = 0", "SET crashes = s.crashes")),
+    "cancelling what was there": Mutant(
+        "bulk.cancelling_many", ("0004", "AND a.not_before IS NULL AND a.id <= last", "AND a.not_before IS NULL")
+    ),
+    "mark of a cancel": Mutant(
+        "operators.cancels acts_in_steps.cancels",
+        ("0004", "DO UPDATE SET is_cancelled = true", "DO NOTHING"),
+        ("0004", "SELECT e.id, true FROM unnest(running)", "SELECT e.id, false FROM unnest(running)"),
+    ),
+    # Views
+    "mark of a DELETE": Mutant(
+        "view_edits.deletes",
+        (
+            "0005",
+            "    SELECT c.action_id, true FROM sluice_claim_rows AS c WHERE c.action_id = OLD.id AND NOT c.is_settled;",
+            "    SELECT c.action_id, true FROM sluice_claim_rows AS c WHERE false;",
+        ),
+    ),
+    "leases in views": Mutant(
+        "statuses.claims_and_failures",
+        ("0005", "CROSS JOIN clock WHERE w.lease_until > clock.now\n", "CROSS JOIN clock\n"),
+    ),
+    "rights": Mutant(
+        "rights.rights",
+        ("0005", "        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);", "        NULL;"),
+    ),
+}
