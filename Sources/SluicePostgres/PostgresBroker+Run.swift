@@ -77,7 +77,8 @@ extension PostgresBroker {
             let count = loop.changes.count
             if isRunning { mustRun = false } else if !mustRun { return }
             if life.withLock({ $0.state == .closed }) { return }
-            if !mustRun {
+            // Until the server has the routes, it does not know what can run.
+            if !mustRun, !loop.hasNewRoutes {
                 let left = try await workLeft(pattern)
                 if left == 0 { return }
             }

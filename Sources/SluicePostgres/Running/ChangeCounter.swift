@@ -1,5 +1,4 @@
 #if PostgreSQL
-internal import Sluice
 internal import Synchronization
 
 /// Counts what may have changed, for callers that wait for the next change.
@@ -13,9 +12,6 @@ final class ChangeCounter: Sendable {
     }
 
     private let state = Mutex(State())
-    private let clock: any BrokerClock
-
-    init(_ clock: any BrokerClock) { self.clock = clock }
 
     var count: Int { state.withLock { $0.count } }
 
@@ -34,8 +30,9 @@ final class ChangeCounter: Sendable {
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        let timer = Task { [clock] in
-            do { try await clock.sleep(untilUptime: clock.uptime + limit) } catch { return }
+        // Real time: it is others whose changes are polled for.
+        let timer = Task {
+            do { try await ContinuousClock().sleep(for: limit) } catch { return }
             self.release(number)
         }
         defer { timer.cancel() }

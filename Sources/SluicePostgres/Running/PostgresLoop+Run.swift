@@ -42,7 +42,7 @@ extension PostgresLoop {
     /// - Returns: Whether it is to be run: no stop was requested since.
     func start() {
         state.withLock { state in
-            (state.phase, state.givesUp, state.hasNewRoutes) = (.running, false, true)
+            (state.phase, state.givesUp, state.sentRoutes) = (.running, false, 0)
         }
     }
 
@@ -73,13 +73,19 @@ extension PostgresLoop {
             work.pause = .milliseconds(20)
             return
         }
-        var delay = work.pause
+        // What others do is polled for in real time; what is due has the broker's clock.
+        let delay = work.pause
         work.pause = min(work.pause * 2, server.pollInterval)
-        if let due { delay = min(delay, due - clock.now) }
-        let deadline = clock.uptime + delay
-        let timer = Task {
-            do { try await clock.sleep(untilUptime: deadline) } catch { return }
+        let poll = Task {
+            do { try await ContinuousClock().sleep(for: delay) } catch { return }
             self.kick()
+        }
+        let alarm = due.map { due in
+            let deadline = clock.uptime + (due - clock.now)
+            return Task {
+                do { try await clock.sleep(untilUptime: deadline) } catch { return }
+                self.kick()
+            }
         }
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let isKicked = state.withLock { state in
@@ -88,7 +94,8 @@ extension PostgresLoop {
             }
             if isKicked { continuation.resume() }
         }
-        timer.cancel()
+        poll.cancel()
+        alarm?.cancel()
     }
 
     /// After a failed call: ends handlers whose lease may be over, and waits before the next try.
@@ -139,27 +146,20 @@ extension PostgresLoop {
 
     /// Makes this process a worker, or tells the server of new routes.
     func register(_ work: inout Work) async throws(PostgresFailure) {
-        let isNew = state.withLock { state in
-            defer { state.hasNewRoutes = false }
-            return state.hasNewRoutes
+        let changes = state.withLock { $0.routeChanges }
+        let (sent, routes) = (ContinuousClock.now, RouteFacts.json(book.registrations))
+        if work.epoch == 0 {
+            let rows = try await connection.call(
+                "SELECT @sluice_register($1, $2, $3, $4) AS epoch",
+                [workerName, "\(Int64.random(in: .min ... .max))", server.lease.postgresText, routes]
+            )
+            work.epoch = rows.first?.integer("epoch") ?? 0
+            work.nextClaim = work.epoch << 32 + 1
+            (work.renewed, work.hasCancelled) = (sent, false)
+        } else {
+            _ = try await connection.call("SELECT @sluice_set_routes($1, $2)", ["\(work.epoch)", routes])
         }
-        do throws(PostgresFailure) {
-            let (sent, routes) = (ContinuousClock.now, RouteFacts.json(book.registrations))
-            if work.epoch == 0 {
-                let rows = try await connection.call(
-                    "SELECT @sluice_register($1, $2, $3, $4) AS epoch",
-                    [workerName, "\(Int64.random(in: .min ... .max))", server.lease.postgresText, routes]
-                )
-                work.epoch = rows.first?.integer("epoch") ?? 0
-                work.nextClaim = work.epoch << 32 + 1
-                (work.renewed, work.hasCancelled) = (sent, false)
-            } else if isNew {
-                _ = try await connection.call("SELECT @sluice_set_routes($1, $2)", ["\(work.epoch)", routes])
-            }
-        } catch {
-            state.withLock { $0.hasNewRoutes = true }
-            throw error
-        }
+        state.withLock { $0.sentRoutes = changes }
     }
 
     /// Listens if it does not; a worker that cannot listen polls, and tries again after a while.

@@ -15,7 +15,7 @@ extension PostgresLoop {
     /// Calls the server once; returns when something is due, or the present if there is more to do.
     func turn(_ work: inout Work) async throws(PostgresFailure) -> Timestamp? {
         state.withLock { $0.isKicked = false }
-        if work.epoch == 0 || state.withLock({ $0.hasNewRoutes }) { try await register(&work) }
+        if work.epoch == 0 || hasNewRoutes { try await register(&work) }
         if work.mustResync { try await resync(&work) }
         await listen()
         let isBusy = try await chores(&work)
@@ -44,9 +44,9 @@ extension PostgresLoop {
 
     /// Does what is to be done from time to time; returns whether there may be more.
     private func chores(_ work: inout Work) async throws(PostgresFailure) -> Bool {
-        let now = options.clock.uptime
+        let now = ContinuousClock.now
         let isDue = work.due.map { $0 <= options.clock.now } ?? false
-        if let last = work.choresDone, !isDue, now - last < Self.choreInterval { return false }
+        if let last = work.choresDone, !isDue, last.duration(to: now) < Self.choreInterval { return false }
         work.due = nil
         let rows = try await connection.call(
             "SELECT @sluice_chores($1, $2) AS count",

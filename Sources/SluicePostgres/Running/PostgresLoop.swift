@@ -36,7 +36,9 @@ final class PostgresLoop: AttemptSource {
         /// Attempts whose outcome the server has, and of whose end the runner does not know yet.
         var reporting = 0
         var timers: [Int64: Task<Void, Never>] = [:]
-        var hasNewRoutes = true
+        /// How often routes have changed, and at which change the server has got them.
+        var routeChanges = 1
+        var sentRoutes = 0
         var isKicked = false
         var sleeper: CheckedContinuation<Void, Never>?
         /// The actions of claims, until this process knows how their attempts have ended.
@@ -53,10 +55,10 @@ final class PostgresLoop: AttemptSource {
         var arrivalsFrom = "0"
         var mustResync = false
         var hasCancelled = false
-        /// The last renewal of the lease, counted from before it was sent, in real time: the lease is a server's.
+        /// The last renewal of the lease, counted from before it was sent, in real time.
         var renewed = ContinuousClock.now
-        /// By the broker's uptime: the last chores.
-        var choresDone: Duration?
+        /// The last chores, in real time.
+        var choresDone: ContinuousClock.Instant?
         /// By the wall clock: when something is due that chores must do first.
         var due: Timestamp?
         var pause: Duration = .milliseconds(20)
@@ -73,7 +75,7 @@ final class PostgresLoop: AttemptSource {
     let options: BrokerOptions
     let server: PostgresOptions
     let observers: Observers
-    let changes: ChangeCounter
+    let changes = ChangeCounter()
     let origin = PostgresOrigin()
 
     init(
@@ -86,7 +88,6 @@ final class PostgresLoop: AttemptSource {
     ) {
         (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
         (self.observers, self.listener) = (observers, listener)
-        changes = ChangeCounter(options.clock)
         origin.schema = server.schema
     }
 
@@ -162,8 +163,11 @@ final class PostgresLoop: AttemptSource {
 
     // MARK: Wake-ups
 
+    /// Whether the server is yet to get the routes.
+    var hasNewRoutes: Bool { state.withLock { $0.routeChanges != $0.sentRoutes } }
+
     func routesChanged() {
-        state.withLock { $0.hasNewRoutes = true }
+        state.withLock { $0.routeChanges += 1 }
         kick()
     }
 

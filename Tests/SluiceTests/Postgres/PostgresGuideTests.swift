@@ -97,7 +97,7 @@ struct PostgresGuideTests {
         #expect(try Self.guide().contains(sentence))
     }
 
-    @Test("The server executes all SQL of the guide", .enabled(if: TestServer.shared != nil, "no server"))
+    @Test("The server executes all SQL of the guide", .enabled(if: TestServer.isToRun, "run alone"))
     func statements() async throws {
         guard let server = TestServer.shared else { return }
         var options = PostgresOptions()

@@ -12,7 +12,7 @@ import Testing
 @Suite(
     "Queues on PostgreSQL",
     .timeLimit(.minutes(2)),
-    .enabled(if: TestServer.shared != nil, "there is no PostgreSQL server to run")
+    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresTests {
     private func site() throws -> PostgresSite { PostgresSite(try #require(TestServer.shared)) }

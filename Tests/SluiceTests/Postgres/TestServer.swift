@@ -11,6 +11,11 @@ final class TestServer: Sendable {
     /// The one that tests share; `nil` where there is no server to run.
     static let shared: TestServer? = try? TestServer(["fsync=off"])
 
+    /// Whether the tests of servers run: alone, as others would keep the server from its turns.
+    static var isToRun: Bool {
+        ProcessInfo.processInfo.environment["SLUICE_POSTGRES"] != nil && shared != nil
+    }
+
     let folder: String
     private let process: Process
     private let input: Pipe
