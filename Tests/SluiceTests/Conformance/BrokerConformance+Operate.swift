@@ -274,7 +274,8 @@ extension BrokerConformance {
         try await broker.enqueue(Note("a", in: "first"))
         try await running(broker) {
             await broker.waitUntilIdle()
-            #expect(log.elements == ["a", "b"])
+            // The second one may run before the first has gone on.
+            #expect(log.elements.sorted() == ["a", "b"])
             await broker.waitUntilIdle()
         }
         try await #expect(broker.actionCount() == 0)
