@@ -76,7 +76,7 @@ public struct BrokerOptions: Sendable {
     /// The defaults.
     public init() {}
 
-    func validate() throws(SluiceError) {
+    package func validate() throws(SluiceError) {
         func check(_ isValid: Bool, _ message: String) throws(SluiceError) {
             guard isValid else { throw SluiceError(.invalidOptions, message) }
         }

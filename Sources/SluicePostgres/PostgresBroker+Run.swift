@@ -13,7 +13,7 @@ extension PostgresBroker {
     public func run() async throws {
         try life.withLock { life throws(SluiceError) in
             switch life.state {
-            case .idle: life.state = .running
+            case .idle: (life.state, life.runs) = (.running, life.runs + 1)
             case .running: throw SluiceError(.alreadyRunning, "the broker runs already")
             case .closed: throw SluiceError(.closed, "the broker was closed")
             }
@@ -45,8 +45,11 @@ extension PostgresBroker {
     private func requestStop(grace: Duration) {
         loop.stop(givesUp: grace == .zero)
         if grace == .zero { return runner.cancelAll(.stop) }
-        Task { [options, loop, runner] in
+        let runs = life.withLock { $0.runs }
+        Task { [self] in
             do { try await options.clock.sleep(untilUptime: options.clock.uptime + grace) } catch { return }
+            // A later run is none of this stop's.
+            guard life.withLock({ $0.state == .running && $0.runs == runs }) else { return }
             loop.stop(givesUp: true)
             runner.cancelAll(.stop)
         }
@@ -66,7 +69,18 @@ extension PostgresBroker {
     var isRunning: Bool { life.withLock { $0.state == .running } }
 
     /// Waits until a running broker has nothing left to run or to wait for: see `Broker/waitUntilIdle()`.
-    public func waitUntilIdle() async { try? await waitUntilIdle(.all) }
+    public func waitUntilIdle() async {
+        while !Task.isCancelled {
+            do throws(SluiceError) {
+                return try await waitUntilIdle(.all)
+            } catch {
+                if error.code == .closed { return }
+                // It may pass; until then nothing is known.
+                options.logger.debug("reading what is left failed", metadata: ["error": "\(error)"])
+                await pause(8)
+            }
+        }
+    }
 
     /// Waits until the queues of a pattern have nothing left to run or to wait for: see
     /// `Broker/waitUntilIdle(_:)`.

@@ -14,7 +14,7 @@ internal import Foundation
 /// ```swift
 /// let broker = try await PostgresBroker("postgres://app@db.example/app")
 /// try broker.route("conversation/*", SendMessage.self) { message, attempt in
-///     try await server.send(message.text, transaction: attempt.idempotencyKey)
+///     try await server.send(message.text, key: attempt.idempotencyKey)
 ///     return .success
 /// }
 /// try await broker.enqueue(SendMessage(…))
@@ -39,6 +39,8 @@ public final class PostgresBroker: Sendable {
     struct Life {
         enum State { case idle, running, closed }
         var state = State.idle
+        /// How often the broker has begun to run.
+        var runs = 0
         var ended: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -55,6 +57,7 @@ public final class PostgresBroker: Sendable {
         options: BrokerOptions = BrokerOptions(),
         server: PostgresOptions = PostgresOptions()
     ) async throws(SluiceError) {
+        try options.validate()
         try server.validate()
         (self.options, self.server) = (options, server)
         let address = PostgresAddress(url: url, schema: server.schema)

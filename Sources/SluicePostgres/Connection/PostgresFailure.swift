@@ -2,7 +2,7 @@
 internal import Sluice
 
 /// Why a call to the server has failed.
-enum PostgresFailure: Error, Sendable {
+enum PostgresFailure: Error, Sendable, CustomStringConvertible {
     case closed
     /// No connection could be made; with libpq's words, which have no parameters.
     case cannotConnect(String)
@@ -50,6 +50,9 @@ enum PostgresFailure: Error, Sendable {
             Self.error(task, state, message, detail)
         }
     }
+
+    /// For logs: as users see it, since the server's words can quote values (G13).
+    var description: String { error(doing: "a call of the server").description }
 
     /// Who holds a lock, if the function of the schema has said so.
     private static func holders(_ detail: String?) -> String {

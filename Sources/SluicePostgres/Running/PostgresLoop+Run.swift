@@ -39,7 +39,6 @@ extension PostgresLoop {
         }
     }
 
-    /// - Returns: Whether it is to be run: no stop was requested since.
     func start() {
         state.withLock { state in
             (state.phase, state.givesUp, state.sentRoutes) = (.running, false, 0)
@@ -108,6 +107,10 @@ extension PostgresLoop {
         if failure.isTakenOff {
             options.logger.warning("the worker was taken off: its lease was over, and others run its queues")
             runner.cancelClaimed(.stop)
+            // Whether a claim is gone by its outcome or by this is not known: its outcome counts as refused.
+            state.withLock { state in
+                for index in state.outcomes.indices { state.outcomes[index].wasSent = false }
+            }
             work = Work()
             return
         }
@@ -151,13 +154,18 @@ extension PostgresLoop {
         if work.epoch == 0 {
             let rows = try await connection.call(
                 "SELECT @sluice_register($1, $2, $3, $4) AS epoch",
-                [workerName, "\(Int64.random(in: .min ... .max))", server.lease.postgresText, routes]
+                [workerName, "\(Int64.random(in: .min ... .max))", server.lease.postgresText, routes],
+                within: server.lease / 3
             )
             work.epoch = rows.first?.integer("epoch") ?? 0
             work.nextClaim = work.epoch << 32 + 1
             (work.renewed, work.hasCancelled) = (sent, false)
         } else {
-            _ = try await connection.call("SELECT @sluice_set_routes($1, $2)", ["\(work.epoch)", routes])
+            _ = try await connection.call(
+                "SELECT @sluice_set_routes($1, $2)",
+                ["\(work.epoch)", routes],
+                within: server.lease / 3
+            )
         }
         state.withLock { $0.sentRoutes = changes }
     }

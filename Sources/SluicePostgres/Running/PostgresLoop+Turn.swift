@@ -64,7 +64,8 @@ extension PostgresLoop {
         let held = state.withLock { Array($0.held.keys) }
         _ = try await connection.call(
             "SELECT @sluice_resync($1, $2::bigint[])",
-            ["\(work.epoch)", PostgresArray.numbers(held)]
+            ["\(work.epoch)", PostgresArray.numbers(held)],
+            within: server.lease / 3
         )
         // Their numbers may have been given.
         work.nextClaim += Int64(options.concurrency) + Int64(Self.mostOutcomes)

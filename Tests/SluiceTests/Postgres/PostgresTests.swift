@@ -154,6 +154,39 @@ struct PostgresTests {
         await sql.close()
     }
 
+    @Test("G13: a failure is described without the server's words about values")
+    func descriptions() {
+        for state in ["22P02", "23505"] {
+            let failure = PostgresFailure.refused(state: state, message: "secret", detail: "secret")
+            #expect(!"\(failure)".contains("secret") && "\(failure)".contains(state))
+        }
+    }
+
+    @Test("A stop whose grace period was not needed does not stop the next run")
+    func earlyStop() async throws {
+        let site = try site()
+        let broker = try await site.broker()
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        for text in ["a", "b"] {
+            let run = Task { try await broker.run() }
+            try await broker.enqueue(Note(text))
+            _ = try await log.wait(forCount: text == "a" ? 1 : 2)
+            if text == "b" {
+                site.clock.advance(by: .seconds(9))
+                try await broker.enqueue(Note("c"))
+                _ = try await log.wait(forCount: 3)
+            }
+            await broker.stop(grace: .seconds(9))
+            try await run.value
+        }
+        #expect(log.elements == ["a", "b", "c"])
+        await broker.close()
+    }
+
     @Test("What the engine does not have is an error that says so")
     func unsupported() async throws {
         let broker = try await site().broker()
