@@ -2,6 +2,7 @@
 import CSluicePostgres
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import SluicePostgres

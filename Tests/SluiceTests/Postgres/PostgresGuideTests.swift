@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Foundation
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluicePostgres
@@ -9,7 +10,9 @@ import Testing
 private enum GuideCode {
     struct SendMessage: Action {
         static let kind = "send-message"
-        var conversation, text: String
+        var conversation: String
+        var sentAt = Date.now
+        var text: String
         var queue: QueueName { "conversation/\(conversation)" }
     }
 
@@ -42,6 +45,10 @@ private enum GuideCode {
         server.listens = false  // idle workers poll
         server.listeningURL = "postgres://app@db-direct.example/app"  // or: listen past the pooler
         return server
+    }
+
+    static func enqueue(_ broker: PostgresBroker, _ connection: OpaquePointer) throws {
+        try broker.enqueue(SendMessage(conversation: "42", sentAt: .now, text: "Hello?"), in: connection)
     }
 
     static func settle(
@@ -85,7 +92,7 @@ struct PostgresGuideTests {
     func isCompiled() throws {
         let code = try Self.text("Tests/SluiceTests/Postgres/PostgresGuideTests.swift")
         let blocks = try Self.blocks("swift")
-        #expect(blocks.count == 4)
+        #expect(blocks.count == 5)
         for block in blocks { #expect(code.contains(block), "\(block)") }
     }
 

@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 #if Metrics
