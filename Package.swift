@@ -150,6 +150,7 @@ let package = Package(
                 "Sluice",
                 "SluiceBackground",
                 "SluiceJSON",
+                "SluicePostgres",
                 argumentParser,
                 .product(name: "Logging", package: "swift-log"),
                 systemPackage,
@@ -158,12 +159,7 @@ let package = Package(
         // `make demo`.
         .executableTarget(
             name: "SluiceDemo",
-            dependencies: [
-                "Sluice",
-                argumentParser,
-                subprocess,
-                systemPackage,
-            ],
+            dependencies: ["Sluice", argumentParser, subprocess, systemPackage],
             path: "Examples/Demo"
         ),
         // A chat's outbox in a GRDB database.

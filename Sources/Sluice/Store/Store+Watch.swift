@@ -12,6 +12,8 @@ extension Store {
         package var last = ActionID(rawValue: 0)
         /// The number of actions enqueued since that still exist.
         package var counts: [QueueName: Int] = [:]
+
+        package init() {}
     }
 
     /// Returns the actions enqueued after the last of an earlier call; `nil` asks only for the last sequence.

@@ -2,6 +2,7 @@
 import Sluice
 import SluicePostgres
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite(

@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Foundation
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluicePostgres

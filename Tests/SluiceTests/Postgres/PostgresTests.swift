@@ -4,6 +4,7 @@ import Foundation
 import Sluice
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluicePostgres
