@@ -310,6 +310,7 @@ let package = Package(
                 "SluiceSQLite",
                 "Sluice",
                 "SluiceCLI",
+                "SluicePostgres",
                 "SluiceTestKit",
                 "TestSupport",
                 subprocess,

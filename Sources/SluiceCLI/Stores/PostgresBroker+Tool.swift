@@ -15,9 +15,8 @@ extension PostgresBroker: ToolBroker {
     func lockHolders() async -> [Int] { [] }
 
     func newActions(since earlier: ActionID?) async throws -> Store.Arrivals {
-        var arrivals = Store.Arrivals()
-        (arrivals.last, arrivals.counts) = try await self.arrivals(since: earlier)
-        return arrivals
+        let (last, counts) = try await arrivals(since: earlier)
+        return Store.Arrivals(last: last, counts: counts)
     }
 
     func runnerNames() async throws -> [String] { try await livingWorkers() }
