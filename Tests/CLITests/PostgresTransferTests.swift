@@ -23,7 +23,7 @@ struct PostgresTransferTests {
         case "text": return "\"é\(mixed)\\n\\u0001\""
         case "arrival": return nil
         // Integers within have 19 digits.
-        default: return "\"00000000000000\(10_000 + mixed)\\tß\""
+        default: return "\"00000000000000\(20_000 + mixed)\\tß\""
         }
     }
 
@@ -43,7 +43,7 @@ struct PostgresTransferTests {
             if number % 17 == 0 { line += #","trace":{"traceparent":"00-\#(number)"}"# }
             return line + #","payload":{"number":\#(number),"text":"\u0000 é \"","big":1.00}}"# + "\n"
         }
-        let result = try await place.sluice("import", "--from", "-", input: lines.joined())
+        let result = try await place.sluice("import", "--from", place.write("lines", lines.joined()))
         try #require(result.status == .exited(0), "\(result)")
         return place
     }
@@ -72,11 +72,11 @@ struct PostgresTransferTests {
         let (first, server, last) = (try await file(), try ServerPlace(), try Workplace())
         let exported = try await first.sluice("export")
         #expect(exported.lines.count == 1_000)
-        let there = try await server.output("import", "--from", "-", input: exported.output)
+        let there = try await server.output("import", "--from", first.write("lines", exported.output))
         #expect(there == "1000 enqueued, 0 refused")
         let onServer = try await server.sluice("export")
         #expect(onServer.status == .exited(0))
-        let back = try await last.sluice("import", "--from", "-", input: onServer.output)
+        let back = try await last.sluice("import", "--from", last.write("lines", onServer.output))
         #expect(back.output == "1000 enqueued, 0 refused\n", "\(back)")
         let inLast = try await last.sluice("export")
         #expect(try Self.facts(onServer.lines) == Self.facts(exported.lines))
