@@ -10,6 +10,12 @@ let subprocess: Target.Dependency =
 let systemPackage: Target.Dependency =
     .product(name: "SystemPackage", package: "swift-system", condition: withTool)
 
+let serviceLifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle",
+    package: "swift-service-lifecycle",
+    condition: .when(traits: ["ServiceLifecycle"])
+)
+
 let libpq: Target.Dependency = .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"]))
 
 // What one example needs, to call a server.
@@ -90,11 +96,7 @@ let package = Package(
                 .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
+                serviceLifecycle,
                 .product(
                     name: "Metrics",
                     package: "swift-metrics",
@@ -133,7 +135,9 @@ let package = Package(
         // The queues of many machines, in a PostgreSQL database; empty without the trait.
         .target(
             name: "SluicePostgres",
-            dependencies: [libpq, "Sluice", .product(name: "Logging", package: "swift-log")]
+            dependencies: [
+                libpq, "Sluice", serviceLifecycle, .product(name: "Logging", package: "swift-log"),
+            ]
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
@@ -216,11 +220,7 @@ let package = Package(
                 "SluiceTestKit",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
+                serviceLifecycle,
                 .product(
                     name: "MetricsTestKit",
                     package: "swift-metrics",
@@ -275,7 +275,7 @@ let package = Package(
         // One of several processes on a file, which writes down what it does.
         .executableTarget(
             name: "HistoryWorker",
-            dependencies: ["SluiceSQLite", "Sluice"],
+            dependencies: [libpq, "SluiceSQLite", "Sluice", "SluicePostgres"],
             path: "Tests/HistoryWorker"
         ),
         // Writes to the engine's file by way of GRDB; without the trait it says that it cannot.

@@ -350,7 +350,7 @@ SELECT f.name AS queue,
                -- A worker that runs other actions has no permit left for this one. An idle worker has reasons that SQL
                -- cannot see.
                WHEN f.is_busy OR f.is_suspect OR f.blocked_by = 'permit' THEN 'waiting for a permit'
-               ELSE 'owned by process ' || f.route_name END
+               ELSE 'owned by ' || f.route_name END
            WHEN 'stopped' THEN 'broker stopped'
            ELSE f.state
        END AS because,

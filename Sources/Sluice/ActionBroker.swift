@@ -67,6 +67,24 @@ public protocol ActionBroker: AnyObject, Sendable {
         by options: QueueOptions
     ) async throws(SluiceError) -> Bool
 
+    /// Adds an upgrader that converts payloads of an older version to the type's current one, in one step.
+    func upgrade<A: Action, Old: Decodable & Sendable>(
+        _ type: A.Type,
+        from version: Int,
+        reading old: Old.Type,
+        _ upgrader: @escaping @Sendable (Old) throws -> A
+    ) throws(SluiceError)
+    /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
+    func upgrade(
+        kind: String,
+        from version: Int,
+        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
+    ) throws(SluiceError)
+    /// Notifies the broker that ``BrokerOptions/payloadSealing`` can open more payloads.
+    func payloadSealingChanged()
+    /// Returns the plain text of a stored payload; a sealed one is opened.
+    func openPayload(_ payload: String, kind: String, version: Int) throws(SluiceError) -> String
+
     /// Enqueues an action.
     @discardableResult func enqueue<A: Action>(
         _ action: A,
@@ -245,6 +263,13 @@ extension ActionBroker {
         try route(pattern, completing: H.Input.self, options) { handler.handle($0, $1, completion: $2) }
     }
 
+    /// Adds an upgrader for a type's kind: see ``Broker/upgrade(kind:from:_:)``.
+    public func upgrade<A: Action>(
+        _ type: A.Type,
+        from version: Int,
+        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
+    ) throws(SluiceError) { try upgrade(kind: A.kind, from: version, upgrader) }
+
     /// Returns a way to wait for an action that was enqueued earlier, such as before a restart.
     public func receipt(of action: ActionID) -> EnqueueReceipt { EnqueueReceipt(id: action, broker: self) }
 
@@ -283,6 +308,12 @@ extension ActionBroker {
         _ actions: some Sequence<A>,
         _ shared: EnqueueOptions = EnqueueOptions()
     ) async throws -> [ActionID] { try await enqueue(actions, shared, options: nil) }
+
+    /// Enqueues actions whose kinds and payloads are known at run time only, all or none, in their order.
+    @_disfavoredOverload @discardableResult public func enqueue(
+        raw actions: some Sequence<RawAction>,
+        _ shared: EnqueueOptions = EnqueueOptions()
+    ) async throws -> [ActionID] { try await enqueue(raw: actions, shared, options: nil) }
 
     /// The states of the first hundred actions and dead letters with a tag.
     @_disfavoredOverload

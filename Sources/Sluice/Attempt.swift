@@ -37,8 +37,9 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     /// try await attempt.broker.enqueue(Announce(place))
     /// ```
     ///
-    /// A handler that captures its broker instead keeps the broker alive until it is closed.
-    public var broker: Broker {
+    /// A handler that captures its broker instead keeps the broker alive until it is closed. What only
+    /// ``Broker`` has needs a captured one.
+    public var broker: any ActionBroker {
         guard let broker = settler?.origin.broker else {
             preconditionFailure("\(self) has no broker: ask for it while the handler runs")
         }
@@ -83,8 +84,8 @@ extension ActionID {
 
 /// The engine that attempts belong to.
 package protocol AttemptOrigin: AnyObject, Sendable {
-    /// The broker on a file; `nil` after it was released, and for another engine.
-    var broker: Broker? { get }
+    /// The broker that runs the attempts; `nil` after it was released.
+    var broker: (any ActionBroker)? { get }
     /// Settles an attempt with success in an open transaction on a connection of the application.
     func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError)
 }
@@ -94,7 +95,7 @@ final class FileAttemptOrigin: AttemptOrigin {
     private let store: Store
     private let reference: BrokerReference
     init(_ store: Store, _ reference: BrokerReference) { (self.store, self.reference) = (store, reference) }
-    var broker: Broker? { reference.broker }
+    var broker: (any ActionBroker)? { reference.broker }
 
     func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError) {
         try store.succeed(action, in: connection)

@@ -37,7 +37,7 @@ extension Broker {
     /// - Throws: `CancellationError`, ``SluiceError/Code/closed``, errors of the file, and in a handler
     ///   ``SluiceError/Code/waitsForItself`` for an action that cannot end before the handler has returned.
     public func settled(_ action: ActionID) async throws -> ActionEnd {
-        if let place = HandlerPlace.own(of: runner) { try await ensureIsNotBehind(place, action) }
+        if let own = runner.ownAction { try await ensureIsNotBehind(own, action) }
         return try await store.settled(action) { [weak self] in
             self?.lookAtOthers()
             self?.expectRun()
@@ -47,16 +47,21 @@ extension Broker {
     /// The number of settled actions that the broker remembers: 4,096.
     public static var rememberedOutcomes: Int { SettledActions.capacity }
 
-    private func ensureIsNotBehind(_ place: HandlerPlace, _ action: ActionID) async throws(SluiceError) {
-        let own = place.task.current
+    private func ensureIsNotBehind(_ own: ClaimedAction, _ action: ActionID) async throws(SluiceError) {
         var isBehind = action == own.receipt.action
         if !isBehind, discipline(of: own.queue).slots == 1 {
             isBehind = try await store.isWaiting(action, in: own.receipt.queue)
         }
-        guard isBehind else { return }
-        throw SluiceError(
+        if isBehind { throw own.waitsForItself(action) }
+    }
+}
+
+extension ClaimedAction {
+    /// The error of its handler, which waits for an action of the same queue.
+    package func waitsForItself(_ action: ActionID) -> SluiceError {
+        SluiceError(
             .waitsForItself,
-            "the handler of action \(own.receipt.action) would wait for action \(action) of the same "
+            "the handler of action \(receipt.action) would wait for action \(action) of the same "
                 + "queue, which cannot start before the handler has returned: wait for it elsewhere"
         )
     }

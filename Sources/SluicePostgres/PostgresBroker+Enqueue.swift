@@ -78,13 +78,17 @@ extension PostgresBroker {
     }
 
     private func store(_ drafts: [ActionDraft]) async throws -> [ActionID] {
-        if drafts.contains(where: { $0.extras?.groups != nil }) {
-            throw SluiceError(.unsupported, "groups of actions need a broker on a file")
-        }
+        try ensureSupported(drafts)
         return try await Sluice.enqueue(drafts, through: options.middleware) { [self] drafts in
             let ids = try await enqueuer.enqueue(drafts)
             changed()
             return ids
+        }
+    }
+
+    func ensureSupported(_ drafts: [ActionDraft]) throws(SluiceError) {
+        if drafts.contains(where: { $0.extras?.groups != nil }) {
+            throw SluiceError(.unsupported, "groups of actions need a broker on a file")
         }
     }
 }

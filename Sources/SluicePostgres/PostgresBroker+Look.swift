@@ -11,7 +11,7 @@ extension PostgresBroker {
             QueueFactRow.sql("@sluice_status($1)"),
             [queue.rawValue]
         )
-        return rows.first.map { QueueFactRow($0).status } ?? .empty(queue)
+        return rows.first.map { QueueFactRow($0, own: loop.number).status } ?? .empty(queue)
     }
 
     /// Returns the status of queues with work, by name: see `Broker/statuses(matching:in:limit:)`.
@@ -30,7 +30,7 @@ extension PostgresBroker {
                 "\(min(limit, Int(Int32.max)))",
             ]
         )
-        return rows.map { QueueFactRow($0).status }
+        return rows.map { QueueFactRow($0, own: loop.number).status }
     }
 
     /// Returns what an action does or waits for, or how it ended: see `Broker/action(_:)`.
@@ -106,6 +106,42 @@ extension PostgresBroker {
     public func actionCount() async throws(SluiceError) -> Int {
         let rows = try await call("counting actions", "SELECT @sluice_action_count() AS count")
         return Int(rows.first?.integer("count") ?? 0)
+    }
+
+    /// Counts actions by kind and parked queues by reason: `limit` at most, the oldest first.
+    func measurement(of limit: Int) async throws(SluiceError) -> Measurement {
+        let limit = "\(min(limit, Int(Int32.max)))"
+        let kinds = try await call(
+            "counting kinds",
+            """
+            SELECT kind, count(*) AS depth, \(microseconds("min(enqueued_at)")) AS oldest
+            FROM (SELECT kind, enqueued_at FROM @sluice_action_rows ORDER BY id LIMIT $1) AS a GROUP BY kind
+            """,
+            [limit]
+        )
+        // A queue that waits for a hold, a gate or a permit is not parked.
+        let parked = try await call(
+            "counting parked queues",
+            """
+            SELECT blocked_by, count(*) AS count
+            FROM (SELECT blocked_by FROM @sluice_lane_rows WHERE blocked_by IS NOT NULL LIMIT $1) AS l
+            WHERE blocked_by NOT IN ('gate', 'hold', 'permit', 'rate') GROUP BY blocked_by
+            """,
+            [limit]
+        )
+        return Measurement(
+            kinds: kinds.map { row in
+                Measurement.Kind(
+                    name: row.text("kind"),
+                    depth: Int(row.integer("depth") ?? 0),
+                    oldest: row.time("oldest") ?? Timestamp(microseconds: 0)
+                )
+            },
+            parked: Dictionary(
+                uniqueKeysWithValues: parked.map { ($0.text("blocked_by"), Int($0.integer("count") ?? 0)) }
+            ),
+            walByteCount: nil
+        )
     }
 
     /// Returns the failed attempts of an action or dead letter, the oldest first.

@@ -9,6 +9,9 @@ extension PostgresBroker {
     /// Any number of processes may run the queues of a schema. If the server cannot be reached, the call
     /// waits until it can; handlers are cancelled before the lease ends.
     ///
+    /// A broker is a `Service` of swift-service-lifecycle, with the trait `ServiceLifecycle`: a graceful
+    /// shutdown stops it with `BrokerOptions/stopGrace`.
+    ///
     /// - Throws: `SluiceError` `alreadyRunning`, `closed`, and errors of the server that do not pass.
     public func run() async throws {
         try life.withLock { life throws(SluiceError) in
@@ -22,8 +25,14 @@ extension PostgresBroker {
         }
         defer { ended() }
         options.logger.info("the broker runs")
+        let measuring = Task { await self.measure() }
+        defer { measuring.cancel() }
         try await withTaskCancellationHandler {
-            try await withoutCancellation { [loop] () async throws(SluiceError) in try await loop.run() }
+            try await withGracefulStop {
+                try await withoutCancellation { [loop] () async throws(SluiceError) in try await loop.run() }
+            } onStop: { [self] in
+                requestStop(grace: options.stopGrace)
+            }
         } onCancel: {
             requestStop(grace: .zero)
         }
@@ -31,6 +40,7 @@ extension PostgresBroker {
 
     /// Stops the broker and waits until no handler runs: see `Broker/stop(grace:)`.
     public func stop(grace: Duration? = nil) async {
+        runner.ensureNotInHandler("stop(grace:)")
         await beginStop(grace: grace)()
     }
 
@@ -64,6 +74,20 @@ extension PostgresBroker {
         }
     }
 
+    /// Reports depths and ages as metrics, at once and then at intervals, if that is asked for.
+    private func measure() async {
+        guard let observer = runner.observer else { return }
+        while !Task.isCancelled {
+            do throws(SluiceError) {
+                observer.record(try await measurement(of: observer.countedActions))
+            } catch {
+                options.logger.debug("reading for the metrics failed", metadata: ["error": "\(error)"])
+            }
+            let end = options.clock.uptime + observer.interval
+            do { try await options.clock.sleep(untilUptime: end) } catch { return }
+        }
+    }
+
     private func ended() {
         let waiting = life.withLock { life in
             if life.state == .running { life.state = .idle }
@@ -79,6 +103,7 @@ extension PostgresBroker {
 
     /// Waits until a running broker has nothing left to run or to wait for: see `Broker/waitUntilIdle()`.
     public func waitUntilIdle() async {
+        runner.ensureNotInHandler("waitUntilIdle()")
         while !Task.isCancelled {
             do throws(SluiceError) {
                 return try await waitUntilIdle(.all)
@@ -94,7 +119,7 @@ extension PostgresBroker {
     /// Waits until the queues of a pattern have nothing left to run or to wait for: see
     /// `Broker/waitUntilIdle(_:)`.
     public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
-        _ = try pattern.form()
+        runner.ensureNotInHandler("waitUntilIdle(_:)", ofQueuesOf: try pattern.form())
         var mustRun = !isRunning
         while !Task.isCancelled {
             let count = loop.changes.count
@@ -127,7 +152,11 @@ extension PostgresBroker {
         while true {
             try Task.checkCancellation()
             let (count, wasActive) = (loop.changes.count, loop.isActive(action))
-            switch try await self.action(action).phase {
+            let state = try await self.action(action)
+            if let own = runner.ownAction, action == own.receipt.action || state.details?.queue == own.queue {
+                throw own.waitsForItself(action)
+            }
+            switch state.phase {
             // The server has its end, and this process is about to have it.
             case .ended(.unknown) where wasActive || loop.isActive(action): break
             case .ended(let end): return end

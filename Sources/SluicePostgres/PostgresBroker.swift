@@ -1,5 +1,8 @@
 #if PostgreSQL
 internal import Logging
+#if ServiceLifecycle
+public import ServiceLifecycle
+#endif
 public import Sluice
 internal import Synchronization
 
@@ -86,6 +89,7 @@ public final class PostgresBroker: Sendable {
         runner = AttemptRunner(source: loop, reader: book.reader, drafter: book.drafter, options: options)
         enqueuer = PostgresEnqueuer(PostgresConnection(address, clock: clock), options)
         loop.connect(runner)
+        loop.origin.connect(self)
     }
 
     /// What the broker has done since it was opened.
@@ -93,6 +97,7 @@ public final class PostgresBroker: Sendable {
 
     /// Closes the broker after its handlers have returned; later calls throw `SluiceError/Code/closed`.
     public func close(grace: Duration? = nil) async {
+        runner.ensureNotInHandler("close(grace:)")
         await stop(grace: grace)
         life.withLock { $0.state = .closed }
         await enqueuer.close()
@@ -136,4 +141,8 @@ func pause(_ tries: Int) async {
 }
 
 extension PostgresBroker: ActionBroker {}
+
+#if ServiceLifecycle
+extension PostgresBroker: Service {}
+#endif
 #endif

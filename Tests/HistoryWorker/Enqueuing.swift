@@ -21,15 +21,15 @@ struct Acknowledgement: Action {
 
 /// Stores messages one after the other: the broker does, or the application together with a row of its own.
 struct Enqueuing {
-    let broker: Broker
+    let broker: any ActionBroker
     let history: History
-    let application: Application
+    let application: any Application
 
     /// Spreads them over the time until `end`.
     func enqueue(_ share: Share, until end: Int64) async throws {
         for (index, message) in share.messages.enumerated() {
             history.append("e\t\(HistoryWorker.now())\t\(message.queue)\t\(message.line)")
-            let id = try await message.hasRow ? store(message) : enqueue(message)
+            let id = try await message.hasRow ? application.store(message) : enqueue(message)
             history.append("E\t\(HistoryWorker.now())\t\(message.queue)\t\(message.line)\t\(id)")
             let left = end - HistoryWorker.now()
             if left > 0 {
@@ -42,22 +42,5 @@ struct Enqueuing {
     private func enqueue(_ message: Message) async throws -> ActionID {
         let key = DeduplicationKey("line \(message.line)", retention: .seconds(86_400))
         return try await broker.enqueue(message, EnqueueOptions(key: key)).id
-    }
-
-    /// The application's row tells it: there is one exactly if there is or was an action.
-    private func store(_ message: Message) async throws -> ActionID {
-        if message.changesItsMind {
-            do {
-                try await application.write { connection -> Void in
-                    if try message.storedAction(connection) != nil { return }
-                    try message.store(connection, broker)
-                    throw HistoryWorkerError.changedItsMind
-                }
-            } catch HistoryWorkerError.changedItsMind {}
-        }
-        return try await application.write { connection in
-            if let known = try message.storedAction(connection) { return known }
-            return try message.store(connection, broker)
-        }
     }
 }

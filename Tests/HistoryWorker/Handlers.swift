@@ -1,11 +1,10 @@
 import Sluice
-import SluiceSQLite
 
 /// What is done with messages and acknowledgements, in the three ways in which a success can be settled.
 struct Handlers: Sendable {
-    let broker: Broker
+    let broker: any ActionBroker
     let history: History
-    let application: Application
+    let application: any Application
     let seed: UInt64
 
     func route() throws {
@@ -45,24 +44,19 @@ struct Handlers: Sendable {
             outcome = "retry"
             throw HistoryWorkerError.unlucky
         }
-        switch effect.form {
-        case .none: break
-        case .engine:
+        if effect.form == .engine, let settling = application.settling(effect, then: next) {
             outcome = "success"
-            return .success { transaction in
-                try effect.write(Connection(borrowing: transaction.connection))
-                if let next { try transaction.enqueue(next) }
-            }
-        case .application:
+            return settling
+        }
+        if effect.form != .none {
             do {
-                try await application.write { connection in
-                    try attempt.succeed(in: connection.rawHandle)
-                    try effect.write(connection)
-                    if let next { try broker.enqueue(next, in: connection.rawHandle) }
-                }
+                try await application.settle(attempt, effect, then: next)
             } catch let error as SluiceError where error.code == .staleReceipt {
                 outcome = "stale"
                 throw error
+            } catch HistoryWorkerError.unknownCommit {
+                outcome = "unknown"
+                throw HistoryWorkerError.unknownCommit
             }
         }
         outcome = "success"
@@ -90,11 +84,6 @@ struct Effect: Sendable {
         default: .none
         }
     }
-
-    func write(_ connection: Connection) throws {
-        try connection.prepare("INSERT INTO effects (line, process, run) VALUES (?1, ?2, ?3)")
-            .bind(1, line).bind(2, process).bind(3, run).run()
-    }
 }
 
 extension Message {
@@ -106,18 +95,4 @@ extension Message {
 
     /// Whether it does so only after having rolled it back once.
     var changesItsMind: Bool { line % 40 == 1 }
-
-    /// Its action, if its row is there.
-    func storedAction(_ connection: Connection) throws -> ActionID? {
-        try connection.prepare("SELECT action FROM messages WHERE line = ?1").bind(1, line)
-            .first { ActionID(rawValue: $0.int64(0)) }
-    }
-
-    @discardableResult
-    func store(_ connection: Connection, _ broker: Broker) throws -> ActionID {
-        let id = try broker.enqueue(self, in: connection.rawHandle).id
-        try connection.prepare("INSERT INTO messages (line, action) VALUES (?1, ?2)")
-            .bind(1, line).bind(2, id.rawValue).run()
-        return id
-    }
 }

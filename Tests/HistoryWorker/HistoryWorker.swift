@@ -1,10 +1,15 @@
 import Foundation
 import Sluice
 
+#if PostgreSQL
+import SluicePostgres
+#endif
+
 /// One of several processes on a file: it enqueues its share of real conversations, runs queues beside the
 /// others, and writes down what it does, for `CrashTests` to check.
 ///
-/// `HistoryWorker FILE FOLDER CONVERSATIONS COUNT INDEX.LIFE WORKERS SEED END`, where COUNT is of the lines
+/// `HistoryWorker PLACE FOLDER CONVERSATIONS COUNT INDEX.LIFE WORKERS SEED END`, where PLACE is a file or the
+/// address of a server, COUNT is of the lines
 /// that are enqueued, by all of WORKERS, and END the time since the machine's start, in nanoseconds, until
 /// which it takes its time. Its history goes to `FOLDER/INDEX.LIFE`. With the index `last` it enqueues
 /// nothing, and ends when no queue has work.
@@ -17,13 +22,17 @@ struct HistoryWorker {
         else { throw HistoryWorkerError.usage }
         let name = arguments[5]
         let history = try History(arguments[2], process: name)
-        let broker = try await Broker(file: arguments[1], options: options)
-        let application = try Application(arguments[1])
-        try Handlers(broker: broker, history: history, application: application, seed: seed).route()
         let index = Int(name.prefix { $0 != "." })
         // Not all of them, as what is observed goes other ways.
-        let observation = (index ?? 0) % 2 == 0 ? history.followSuccesses(of: broker) : nil
-        defer { observation?.cancel() }
+        let isObserved = (index ?? 0) % 2 == 0
+        let (broker, application) = try await open(arguments[1], index ?? 0)
+        try Handlers(broker: broker, history: history, application: application, seed: seed).route()
+        let observation = (broker as? Broker).flatMap { isObserved ? history.followSuccesses(of: $0) : nil }
+        let following = broker is Broker || !isObserved ? nil : history.followEvents(of: broker)
+        defer {
+            observation?.cancel()
+            following?.cancel()
+        }
         let isOver = Occasion()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await broker.run() }
@@ -47,6 +56,34 @@ struct HistoryWorker {
             try await group.waitForAll()
         }
         await broker.close()
+    }
+
+    private static func open(
+        _ place: String,
+        _ index: Int
+    ) async throws -> (any ActionBroker, any Application) {
+        guard place.hasPrefix("postgresql:") else {
+            let broker = try await Broker(file: place, options: options)
+            return (broker, try FileApplication(place, broker))
+        }
+        #if PostgreSQL
+        var (options, server) = (BrokerOptions(), PostgresOptions())
+        // Only the server's clock counts.
+        options.clock = ShiftedClock(by: .seconds(3_600 * index))
+        server.lease = .seconds(3)
+        while true {
+            do throws(SluiceError) {
+                let broker = try await PostgresBroker(place, options: options, server: server)
+                return (broker, ServerApplication(place, broker))
+            } catch {
+                // The server may be down, and about to start again.
+                guard [.cannotOpen, .connectionLost].contains(error.code) else { throw error }
+            }
+            try await SystemClock.sleep(.milliseconds(100))
+        }
+        #else
+        throw HistoryWorkerError.usage
+        #endif
     }
 
     private static var options: BrokerOptions {
@@ -78,4 +115,9 @@ struct HistoryWorker {
     }
 }
 
-enum HistoryWorkerError: Error { case usage, unlucky, changedItsMind }
+enum HistoryWorkerError: Error {
+    case usage, unlucky, changedItsMind
+    /// Of a server: nothing was committed, or nobody has said whether it was; and the words of a refusal.
+    case disconnected, unknownCommit
+    case refused(String)
+}

@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import Sluice
-import SluiceSQLite
 import Synchronization
 
 /// A file to which each line is added in one write, so that a kill leaves whole lines.
@@ -33,6 +32,19 @@ final class History: Sendable {
         }
     }
 
+    /// The same where the broker tells of its events as a sequence.
+    func followEvents(of broker: any ActionBroker) -> Task<Void, Never> {
+        let events = broker.events(buffering: .bounded(100_000))
+        return Task {
+            for await observed in events {
+                guard case .event(let event) = observed, event.kind == .succeeded,
+                    let action = event.action, let queue = event.queue
+                else { continue }
+                append("C\t\(HistoryWorker.now())\t\(queue)\t\(action)")
+            }
+        }
+    }
+
     /// The number of the next run of a handler, of this process alone.
     func nextRun() -> Int { runs.add(1, ordering: .relaxed).newValue }
 
@@ -47,32 +59,6 @@ final class History: Sendable {
             }
         }
         return last
-    }
-}
-
-/// The application's own connection to the file.
-final class Application: Sendable {
-    // Used on the queue alone, so that a wait for the write lock holds up no thread of Swift's.
-    private nonisolated(unsafe) let connection: Connection
-    private let queue = DispatchQueue(label: "history.application")
-
-    init(_ path: String) throws {
-        connection = try Connection(path: path, mode: .write)
-        connection.setBusyTimeout(.seconds(60))
-        try connection.set(Pragma("wal_autocheckpoint", 0))
-    }
-
-    @discardableResult
-    func write<Output: Sendable>(
-        _ body: @escaping @Sendable (Connection) throws -> Output
-    ) async throws -> Output {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                continuation.resume(
-                    with: Result { try self.connection.immediate { try body(self.connection) } }
-                )
-            }
-        }
     }
 }
 

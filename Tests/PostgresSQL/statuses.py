@@ -170,7 +170,7 @@ def times_and_workers(db):
     check(
         "a ready queue names a process that can run it",
         (status["state"], status["because"]),
-        ("ready", "owned by process host-a/17"),
+        ("ready", "owned by host-a/17"),
     )
     second = db.enqueue("b")
     db.claim(second, worker)

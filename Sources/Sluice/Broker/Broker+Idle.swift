@@ -24,9 +24,7 @@ extension Broker {
     public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
         let form = try pattern.form()
         if store.check.isForked { return }
-        if let own = HandlerPlace.own(of: runner), form.matches(own.task.current.queue) {
-            ensureNotInHandler("waitUntilIdle(_:)")
-        }
+        runner.ensureNotInHandler("waitUntilIdle(_:)", ofQueuesOf: form)
         let (waiter, stops) = (newWaiter(), life.withLock { $0.stops })
         let (watch, start) = (IdleWatch(), options.clock.uptime)
         let unsubscribe = observers.add(subscriber(watch, waiter))
@@ -34,6 +32,7 @@ extension Broker {
         var hasTold = false
         while await waitForRest(waiter, stops, unless: { _ in watch.isOver }) {
             watch.beginReading()
+            await life.withLock { $0.lift }?.value
             do {
                 if wakeUps != nil { try await store.readForeignChanges() }
                 let left = try await workLeft(in: form)
@@ -84,7 +83,7 @@ extension Broker {
     /// Waits as ``waitUntilIdle()``; calls `tell`, until `true`, when only a time or a process can end it.
     package func waitUntilIdle(telling tell: (IdleWait) -> Bool) async {
         if store.check.isForked { return }
-        ensureNotInHandler("waitUntilIdle()")
+        runner.ensureNotInHandler("waitUntilIdle()")
         if options.file.role == .run { expectRun() }
         let stops = life.withLock { $0.stops }
         let (waiter, start) = (newWaiter(), options.clock.uptime)
@@ -97,6 +96,7 @@ extension Broker {
         ) {
             // From here on, any change ends in another rest.
             seen = life.withLock { $0.rests }
+            await life.withLock { $0.lift }?.value
             do {
                 // When this returns, the commit's report has woken the queues that it found.
                 if wakeUps != nil, !mutant("look before idle") { try await store.readForeignChanges() }

@@ -20,7 +20,7 @@ extension Broker {
         let interval = options.file.foreignChangeInterval
         guard isRunning else {
             // This broker does not run, and nothing notifies it: commits of others show in the file only.
-            return attempt(.lookForChanges, again: interval) { [observers, options] store in
+            attempt(.lookForChanges, again: interval) { [observers, options] store in
                 let areNew = try await store.hasNewCommits()
                 // A reader has made no commits of its own.
                 if areNew && store.isReadOnly { store.interest.noteCommitOfOthers() }
@@ -29,6 +29,7 @@ extension Broker {
                 }
                 observers.tellCommitOfOthers(mayDiffer: areNew, at: options.clock.uptime, every: interval)
             }
+            return
         }
         guard let wakeUps else { return }
         if store.isWALPinned { scheduler.schedule(.checkpointWAL, within: Store.pinnedWALInterval) }

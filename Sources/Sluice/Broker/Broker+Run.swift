@@ -21,6 +21,8 @@ extension Broker {
         var lastRestWaiter = 0
         /// How often the engine has come to rest.
         var rests = 0
+        /// The last retry of undecodable actions.
+        var lift: Task<Void, Never>?
         /// How often a stop was requested.
         var stops = 0
         /// Whether somebody has waited for the first run, which is warned of once.
@@ -102,7 +104,7 @@ extension Broker {
     /// call returns only after ``resume()``, because outcomes of handlers must be written. In a handler the
     /// call would wait for its own return, so it traps; there write `Task { await attempt.broker.stop() }`.
     public func stop(grace: Duration? = nil) async {
-        ensureNotInHandler("stop(grace:)")
+        runner.ensureNotInHandler("stop(grace:)")
         await beginStop(grace: grace)()
     }
 
@@ -122,7 +124,7 @@ extension Broker {
     /// released. A handler must not wait for this call: see ``stop(grace:)``.
     public func close(grace: Duration? = nil) async {
         if store.check.isForked { return }
-        ensureNotInHandler("close(grace:)")
+        runner.ensureNotInHandler("close(grace:)")
         // So that nothing starts when the file is open again.
         if isSuspended && isRunning { requestStop(grace: grace ?? options.stopGrace) }
         await resumeToClose()
@@ -245,18 +247,21 @@ extension Broker {
         case .admitScheduled: admitScheduled()
         case .sweep: sweep()
         case .measure: measure()
-        case .liftUndecodable: attempt(chore, again: nil) { try await $0.liftUndecodable() }
+        case .liftUndecodable:
+            let lift = attempt(chore, again: nil) { try await $0.liftUndecodable() }
+            life.withLock { $0.lift = lift }
         }
     }
 
     /// Does a chore and schedules its next time, after an error within a second, since a lease cannot wait.
+    @discardableResult
     func attempt(
         _ chore: Chore,
         again interval: Duration?,
         _ body: @escaping @Sendable (Store) async throws -> Void
-    ) {
+    ) -> Task<Void, Never> {
         scheduler.choreBegan()
-        Task(executorPreference: options.engine.executor) { [weak self, store, options, scheduler] in
+        return Task(executorPreference: options.engine.executor) { [weak self, store, options, scheduler] in
             defer { scheduler.choreEnded() }
             do {
                 try await body(store)
@@ -320,7 +325,9 @@ extension Broker {
 
     private func measure() {
         guard let observer = runner.observer else { return }
-        attempt(.measure, again: observer.interval) { try await observer.measure($0) }
+        attempt(.measure, again: observer.interval) { store in
+            observer.record(try await store.measure(limit: observer.countedActions))
+        }
     }
 
     private func admitScheduled() {

@@ -5,12 +5,13 @@ public import ServiceLifecycle
 extension Broker: Service {}
 #endif
 
-extension Broker {
-    func withGracefulStop(_ operation: () async -> Void, onStop: @escaping @Sendable () -> Void) async {
-        #if ServiceLifecycle
-        await withGracefulShutdownHandler(operation: operation, onGracefulShutdown: onStop)
-        #else
-        await operation()
-        #endif
-    }
+package func withGracefulStop<Output>(
+    _ operation: () async throws -> Output,
+    onStop: @escaping @Sendable () -> Void
+) async rethrows -> Output {
+    #if ServiceLifecycle
+    try await withGracefulShutdownHandler(operation: operation, onGracefulShutdown: onStop)
+    #else
+    try await operation()
+    #endif
 }

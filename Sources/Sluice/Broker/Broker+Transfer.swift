@@ -1,11 +1,3 @@
-internal import SluiceJSON
-
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
 extension Broker {
     /// Enqueues actions of another file, all or none, in their order; `nil` if a key is or was stored here.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
@@ -30,9 +22,8 @@ extension Broker {
         reading old: Old.Type,
         _ upgrader: @escaping @Sendable (Old) throws -> A
     ) throws(SluiceError) {
-        try addUpgrader(A.kind, from: version, to: A.version) { [coder] payload in
-            try coder.encode(upgrader(JSONDecoder().decode(Old.self, checking: payload)))
-        }
+        try book.addUpgrader(A.self, from: version, reading: old, upgrader)
+        codeChanged()
     }
 
     /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
@@ -42,22 +33,8 @@ extension Broker {
         kind: String,
         from version: Int,
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
-    ) throws(SluiceError) { try addUpgrader(kind, from: version, to: version &+ 1, upgrader) }
-
-    /// Adds an upgrader for a type's kind, as ``upgrade(kind:from:_:)`` does.
-    public func upgrade<A: Action>(
-        _ type: A.Type,
-        from version: Int,
-        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
-    ) throws(SluiceError) { try upgrade(kind: A.kind, from: version, upgrader) }
-
-    private func addUpgrader(
-        _ kind: String,
-        from version: Int,
-        to target: Int,
-        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
     ) throws(SluiceError) {
-        try reader.add(kind, from: version, to: target, upgrader)
+        try book.addUpgrader(kind, from: version, to: version &+ 1, upgrader)
         codeChanged()
     }
 
@@ -70,7 +47,6 @@ extension Broker {
     ///
     /// Throws ``SluiceError/Code/undecodable`` when that fails, or it is not sealed although it must be.
     public func openPayload(_ payload: String, kind: String, version: Int = 1) throws(SluiceError) -> String {
-        try coder.open(payload, SealingContext(kind: kind, version: version))
-            .mapError { SluiceError(.undecodable, $0.reason) }.get()
+        try book.open(payload, kind, version)
     }
 }

@@ -26,6 +26,7 @@ final class MetricsRecorder: EngineObserver {
     }
 
     var interval: Duration { options.interval }
+    var countedActions: Int { options.countedActions }
 
     func started(_ action: ClaimedAction) {
         let metrics = metrics(of: action.kind)
@@ -42,8 +43,7 @@ final class MetricsRecorder: EngineObserver {
         if let outcome = settlement.outcome(result) { metrics.settled[outcome]?.increment() }
     }
 
-    func measure(_ store: Store) async throws(SluiceError) {
-        let measurement = try await store.measure(limit: options.countedActions)
+    func record(_ measurement: Measurement) {
         let now = clock.now
         var depths: [String: (depth: Int, oldest: Timestamp)] = [:]
         for kind in measurement.kinds {

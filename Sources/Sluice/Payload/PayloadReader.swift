@@ -3,7 +3,7 @@ internal import Synchronization
 /// Converts stored payloads to values of a route's type, also from older versions; they stay in the file
 /// unchanged, so that an older program can still read them, and a faulty upgrader does no damage.
 package final class PayloadReader: Sendable {
-    typealias Upgrader = @Sendable (_ payload: String) throws -> String
+    package typealias Upgrader = @Sendable (_ payload: String) throws -> String
 
     private struct Step {
         let target: Int
@@ -18,7 +18,7 @@ package final class PayloadReader: Sendable {
     init(_ coder: PayloadCoder) { self.coder = coder }
     /// Raised when a route or an upgrader is added, since unreadable payloads may then be readable.
     var revision: Int { changes.load(ordering: .acquiring) }
-    func codeChanged() { changes.add(1, ordering: .acquiringAndReleasing) }
+    package func codeChanged() { changes.add(1, ordering: .acquiringAndReleasing) }
 
     func add(
         _ kind: String,

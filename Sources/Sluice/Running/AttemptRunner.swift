@@ -21,7 +21,7 @@ package final class AttemptRunner: Sendable {
     private let drafter: Drafter
     let options: BrokerOptions
     let watch: HandlerWatch?
-    let observer: (any EngineObserver)?
+    package let observer: (any EngineObserver)?
 
     package init(source: any AttemptSource, reader: PayloadReader, drafter: Drafter, options: BrokerOptions) {
         (self.source, self.reader, self.drafter, self.options) = (source, reader, drafter, options)

@@ -19,11 +19,15 @@ struct HandlerPlace: Sendable {
     }
 }
 
-extension Broker {
+extension AttemptRunner {
+    /// The action whose handler the current task runs, if the handler belongs to this runner.
+    package var ownAction: ClaimedAction? { HandlerPlace.own(of: self)?.task.current }
+
     /// Traps in a handler of this broker, for a call that would wait for the handler's own return.
-    func ensureNotInHandler(_ call: String) {
+    package func ensureNotInHandler(_ call: String, ofQueuesOf form: QueuePattern.Form? = nil) {
+        guard let own = ownAction, form?.matches(own.queue) ?? true else { return }
         precondition(
-            HandlerPlace.own(of: runner) == nil || mutant("wait for oneself"),
+            mutant("wait for oneself"),
             "\(call) was called by a handler of its own broker, and would wait for that handler to "
                 + "return: start a task for it, as in `Task { await attempt.broker.\(call) }`"
         )

@@ -1,3 +1,11 @@
+internal import SluiceJSON
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
 /// The routes, queue options and payload code of one broker, whatever keeps its queues.
 package final class RouteBook: Sendable {
     let routes = Routes()
@@ -14,6 +22,29 @@ package final class RouteBook: Sendable {
         )
         reader = PayloadReader(coder)
         drafter = Drafter(coder, routes, options.clock)
+    }
+
+    package func addUpgrader<A: Action, Old: Decodable & Sendable>(
+        _ type: A.Type,
+        from version: Int,
+        reading old: Old.Type,
+        _ upgrader: @escaping @Sendable (Old) throws -> A
+    ) throws(SluiceError) {
+        try addUpgrader(A.kind, from: version, to: A.version) { [coder] payload in
+            try coder.encode(upgrader(JSONDecoder().decode(Old.self, checking: payload)))
+        }
+    }
+
+    package func addUpgrader(
+        _ kind: String,
+        from version: Int,
+        to target: Int,
+        _ upgrader: @escaping PayloadReader.Upgrader
+    ) throws(SluiceError) { try reader.add(kind, from: version, to: target, upgrader) }
+
+    package func open(_ payload: String, _ kind: String, _ version: Int) throws(SluiceError) -> String {
+        try coder.open(payload, SealingContext(kind: kind, version: version))
+            .mapError { SluiceError(.undecodable, $0.reason) }.get()
     }
 
     package func setOptions(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {

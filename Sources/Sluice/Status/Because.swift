@@ -53,7 +53,9 @@ public enum Because: Sendable, Hashable, CustomStringConvertible {
     /// The head could run, and this broker is about to start it.
     case ready
     /// Another process runs the head, may run it, or ends the commands of a killed tool (G3).
-    case owned(process: Int)
+    ///
+    /// On a file it is `process` and its number; on a server it is the worker's name.
+    case owned(by: String)
     /// No broker runs the queues of the file.
     case stopped
 
@@ -77,7 +79,7 @@ public enum Because: Sendable, Hashable, CustomStringConvertible {
             "waiting for the write lock of \(Self.names(of: processes)) since \(Timestamp(since).iso8601)"
         case .refused(let error, let since): "refused since \(Timestamp(since).iso8601): \(error)"
         case .handlersBlocked(let since): "handlers block their threads since \(Timestamp(since).iso8601)"
-        case .owned(let process): "owned by process \(process)"
+        case .owned(let owner): "owned by \(owner)"
         case .stopped: "broker stopped"
         }
     }

@@ -62,9 +62,14 @@ actor PostgresConnection {
         lost: @escaping @Sendable () -> Void
     ) throws(PostgresFailure) {
         let link = try connected()
-        _ = try link.call("LISTEN \(quoted(channel))", [], within: .seconds(10))
+        do throws(PostgresFailure) {
+            _ = try link.call("LISTEN \(quoted(channel))", [], within: .seconds(10))
+        } catch {
+            lose()
+            throw error
+        }
         link.watch(on: queue.queue, ring: ring) { [weak self] in
-            Task { await self?.lose() }
+            self?.assumeIsolated { $0.lose() }
             lost()
         }
     }

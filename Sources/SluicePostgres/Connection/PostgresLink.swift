@@ -41,9 +41,10 @@ final class PostgresLink {
     }
 
     func finish() {
-        source?.cancel()
-        source = nil
-        PQfinish(connection)
+        // The socket of a source may be closed only when the source has ended.
+        guard let source else { return PQfinish(connection) }
+        source.cancel()
+        self.source = nil
     }
 
     func call(
@@ -69,7 +70,7 @@ final class PostgresLink {
         }
         guard let result else { throw .lost(line(PQerrorMessage(connection))) }
         defer { PQclear(result) }
-        guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw failure(of: result, connection) }
+        guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw failure(of: result) }
         return rows(of: result)
     }
 
@@ -98,6 +99,7 @@ final class PostgresLink {
             }
             if isRung { ring() }
         }
+        source.setCancelHandler { PQfinish(connection.pointer) }
         source.resume()
         self.source = source
     }
@@ -114,7 +116,7 @@ final class PostgresLink {
             switch PQresultStatus(result) {
             case PGRES_TUPLES_OK: rows = Self.rows(of: result)
             case PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: break
-            default: failure = failure ?? Self.failure(of: result, connection)
+            default: failure = failure ?? Self.failure(of: result)
             }
         }
         if let failure { throw failure }
@@ -151,13 +153,12 @@ final class PostgresLink {
         return PostgresRows(columns: columns, rows: rows)
     }
 
-    private static func failure(of result: OpaquePointer, _ connection: OpaquePointer) -> PostgresFailure {
+    private static func failure(of result: OpaquePointer) -> PostgresFailure {
         func field(_ code: Character) -> String? {
             PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
         }
-        guard let state = field("C"), PQstatus(connection) == CONNECTION_OK || !state.isEmpty else {
-            return .lost(line(PQresultErrorMessage(result)))
-        }
+        // Errors of libpq itself have no code: the connection has failed.
+        guard let state = field("C") else { return .lost(line(PQresultErrorMessage(result))) }
         return .refused(state: state, message: field("M") ?? "", detail: field("D"))
     }
 

@@ -37,7 +37,8 @@ struct EnqueueArrays: Sendable {
         ]
     }
 
-    func parameters(_ token: String) -> [String?] {
+    /// - Parameter token: By which the result is asked for after a lost connection; `nil`: it is not.
+    func parameters(_ token: String?) -> [String?] {
         [token, "\(Int64.random(in: .min ... .max))"] + columns
     }
 

@@ -183,7 +183,7 @@ final class PostgresEnqueuer: Sendable {
         }
     }
 
-    private static func refusal(_ name: String, _ draft: ActionDraft) -> SluiceError {
+    static func refusal(_ name: String, _ draft: ActionDraft) -> SluiceError {
         let message =
             switch name {
             case "queueFull":

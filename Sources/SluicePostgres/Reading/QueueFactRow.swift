@@ -4,8 +4,10 @@ internal import Sluice
 /// A row of the view `sluice_queue_facts`.
 struct QueueFactRow {
     private let row: PostgresRows.Row
+    /// This process's number as a worker; 0 if it is none.
+    private let own: Int64
 
-    init(_ row: PostgresRows.Row) { self.row = row }
+    init(_ row: PostgresRows.Row, own: Int64) { (self.row, self.own) = (row, own) }
 
     static func sql(_ source: String) -> String {
         let times = [
@@ -18,8 +20,8 @@ struct QueueFactRow {
         }
         let others = """
             f.name, f.depth, f.head_id, f.head_kind, f.attempts, f.last_error, f.blocked_by, \
-            f.blocked_action_id, f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.is_busy, \
-            f.is_suspect, f.rate, f.tried_id, f.tried_queue, f.claim, f.state, f.queue_id, \
+            f.blocked_action_id, f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.route_name, \
+            f.running_worker, f.running_name, f.is_busy, f.is_suspect, f.rate, f.tried_id, f.tried_queue, f.claim, f.state, f.queue_id, \
             array_to_json(f.hold_holders) AS hold_holders, array_to_json(f.hold_reasons) AS hold_reasons, \
             array_to_json(f.gates) AS gates
             """
@@ -61,7 +63,10 @@ struct QueueFactRow {
         for index in holders.indices {
             because.append(.held(by: holders[index], reason: reasons[index], until: ends[index]?.date))
         }
-        if isRunning { return because }
+        if isRunning {
+            if row.integer("running_worker") != own { because.append(.owned(by: row.text("running_name"))) }
+            return because
+        }
         for (gate, end) in zip(strings("gates"), times("gate_untils")) {
             because.append(.gate(GateName(gate), until: end?.date))
         }
@@ -76,7 +81,8 @@ struct QueueFactRow {
             return .permit(.rate(rate, until: until.date))
         }
         if row.flag("is_suspect") { return .permit(.crashTrial(of: nil)) }
-        return row["blocked_by"] == "permit" || row.flag("is_busy") ? .permit(.otherProcess) : .ready
+        if row["blocked_by"] == "permit" || row.flag("is_busy") { return .permit(.otherProcess) }
+        return row.integer("route_worker") == own ? .ready : .owned(by: row.text("route_name"))
     }
 
     private var becauseOfBlock: [Because] {

@@ -13,7 +13,11 @@ extension PostgresLoop {
     /// Runs the queues until a stop has been requested and no handler runs.
     func run() async throws(SluiceError) {
         var work = Work()
-        defer { finish() }
+        let watch = Task { await self.watchLease() }
+        defer {
+            watch.cancel()
+            finish()
+        }
         var tries = 0
         while true {
             let due: Timestamp?
@@ -61,8 +65,40 @@ extension PostgresLoop {
     }
 
     private func finish() {
-        state.withLock { $0.phase = .idle }
+        state.withLock { ($0.phase, $0.epoch) = (.idle, 0) }
         changes.change()
+    }
+
+    /// Cancels handlers when two thirds of the lease have passed without a renewal: others may run the queues
+    /// soon.
+    ///
+    /// It counts by this process's own clock, whatever the loop waits for.
+    private func watchLease() async {
+        while !Task.isCancelled {
+            let end = state.withLock { $0.renewed.advanced(by: server.lease * 2 / 3) }
+            let isOver = ContinuousClock.now >= end
+            if isOver { loseLease(at: end) }
+            // Cancelled when the run ends. A renewal is looked for well before its lease can end.
+            try? await ContinuousClock().sleep(until: isOver ? .now + server.lease / 6 : end)
+        }
+    }
+
+    private func loseLease(at end: ContinuousClock.Instant) {
+        let isLost = state.withLock { state in
+            guard state.epoch != 0, !state.isLeaseLost,
+                state.renewed.advanced(by: server.lease * 2 / 3) <= end
+            else { return false }
+            state.isLeaseLost = true
+            return true
+        }
+        guard isLost else { return }
+        options.logger.warning("the server is not reached: handlers are cancelled before the lease ends")
+        runner.cancelClaimed(.stop)
+    }
+
+    /// The server has answered: the lease counts from when it was asked.
+    func renew(from sent: ContinuousClock.Instant) {
+        state.withLock { ($0.renewed, $0.isLeaseLost) = (sent, false) }
     }
 
     /// Waits until something is due, for the poll interval at most, or until it is woken.
@@ -110,17 +146,12 @@ extension PostgresLoop {
             // Whether a claim is gone by its outcome or by this is not known: its outcome counts as refused.
             state.withLock { state in
                 for index in state.outcomes.indices { state.outcomes[index].wasSent = false }
+                state.epoch = 0
             }
             work = Work()
             return
         }
         if failure.mayHaveCommitted { work.mustResync = true }
-        // By its own clock, counted from before the request was sent: others may run the queues soon.
-        if work.epoch != 0, !work.hasCancelled, work.renewed.duration(to: .now) > server.lease * 2 / 3 {
-            options.logger.warning("the server is not reached: handlers are cancelled before the lease ends")
-            work.hasCancelled = true
-            runner.cancelClaimed(.stop)
-        }
         if case .closed = failure { throw failure.error(doing: "running the queues") }
         if failure.endsRun {
             options.logger.error("the broker cannot continue", metadata: ["error": "\(failure)"])
@@ -159,7 +190,8 @@ extension PostgresLoop {
             )
             work.epoch = rows.first?.integer("epoch") ?? 0
             work.nextClaim = work.epoch << 32 + 1
-            (work.renewed, work.hasCancelled) = (sent, false)
+            state.withLock { $0.epoch = work.epoch }
+            renew(from: sent)
         } else {
             _ = try await connection.call(
                 "SELECT @sluice_set_routes($1, $2)",
@@ -170,21 +202,30 @@ extension PostgresLoop {
         state.withLock { $0.sentRoutes = changes }
     }
 
-    /// Listens if it does not; a worker that cannot listen polls, and tries again after a while.
-    func listen() async {
+    /// Begins to listen if it does not; a worker that cannot listen polls, and tries again after a while.
+    func beginListening() {
         let isDue = state.withLock { state in
-            defer { state.mustListen = false }
-            return state.mustListen
+            guard listener != nil, let time = state.listenAt, time <= .now else { return false }
+            state.listenAt = nil
+            return true
         }
-        guard let listener, isDue else { return }
+        // Connecting takes its time, and steps go on meanwhile.
+        if isDue { Task { await listen() } }
+    }
+
+    private func listen() async {
         do throws(PostgresFailure) {
-            try await listener.listen("sluice_\(server.schema)") { [weak self] in
+            try await listener?.listen("sluice_\(server.schema)") { [weak self] in
                 self?.kick()
             } lost: { [weak self] in
-                self?.state.withLock { $0.mustListen = true }
+                self?.state.withLock { ($0.listenAt, $0.isListening) = (.now, false) }
                 self?.kick()
             }
+            state.withLock { $0.isListening = $0.listenAt == nil }
+            // What was enqueued before it listened has not rung.
+            kick()
         } catch {
+            state.withLock { $0.listenAt = .now + Self.listenInterval }
             options.logger.notice("the worker cannot listen, and polls", metadata: ["error": "\(error)"])
         }
     }

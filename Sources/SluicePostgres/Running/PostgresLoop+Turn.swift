@@ -17,7 +17,7 @@ extension PostgresLoop {
         state.withLock { $0.isKicked = false }
         if work.epoch == 0 || hasNewRoutes { try await register(&work) }
         if work.mustResync { try await resync(&work) }
-        await listen()
+        beginListening()
         let isBusy = try await chores(&work)
         let (outcomes, free, permits) = takeOutcomes()
         let sent = ContinuousClock.now
@@ -37,7 +37,7 @@ extension PostgresLoop {
             putBack(outcomes, wereSent: true)
             throw .lost("the answer came too late")
         }
-        (work.renewed, work.hasCancelled) = (sent, false)
+        renew(from: sent)
         let due = digest(rows, outcomes, &work)
         return isBusy ? options.clock.now : due
     }
@@ -106,7 +106,7 @@ extension PostgresLoop {
     ) -> [String?] {
         let facts = outcomes.map { SettlementFacts($0.settlement) }
         // It waits for the doorbell only when it cannot have more to do.
-        let waits = outcomes.isEmpty && listener != nil && free > 0
+        let waits = outcomes.isEmpty && free > 0 && state.withLock { $0.isListening }
         return [
             "\(work.epoch)",
             server.lease.postgresText,

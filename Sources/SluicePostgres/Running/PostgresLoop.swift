@@ -43,8 +43,15 @@ final class PostgresLoop: AttemptSource {
         var sleeper: CheckedContinuation<Void, Never>?
         /// The actions of claims, until this process knows how their attempts have ended.
         var active: [Int64: ActionID] = [:]
-        /// Whether enqueues of others are to ring, and do not yet.
-        var mustListen = true
+        /// When to try to listen; `nil` while it listens or tries to.
+        var listenAt: ContinuousClock.Instant? = .now
+        var isListening = false
+        /// This worker's number; 0 while it is none.
+        var epoch: Int64 = 0
+        /// The last renewal of the lease, counted from before it was sent, in real time.
+        var renewed = ContinuousClock.now
+        /// The lease may end soon: handlers are cancelled, and nothing starts until it is renewed.
+        var isLeaseLost = false
         var ends = EndedActions()
     }
 
@@ -54,9 +61,6 @@ final class PostgresLoop: AttemptSource {
         var nextClaim: Int64 = 0
         var arrivalsFrom = "0"
         var mustResync = false
-        var hasCancelled = false
-        /// The last renewal of the lease, counted from before it was sent, in real time.
-        var renewed = ContinuousClock.now
         /// The last chores, in real time.
         var choresDone: ContinuousClock.Instant?
         /// By the wall clock: when something is due that chores must do first.
@@ -66,6 +70,8 @@ final class PostgresLoop: AttemptSource {
 
     static let mostOutcomes = 500
     static let choreInterval: Duration = .seconds(1)
+    /// After how long a worker that could not listen tries again.
+    static let listenInterval: Duration = .seconds(10)
 
     let state = Mutex(State())
     let runnerReference = Mutex<AttemptRunner?>(nil)
@@ -76,7 +82,7 @@ final class PostgresLoop: AttemptSource {
     let server: PostgresOptions
     let observers: Observers
     let changes = ChangeCounter()
-    let origin = PostgresOrigin()
+    let origin: PostgresOrigin
 
     init(
         _ connection: PostgresConnection,
@@ -88,7 +94,7 @@ final class PostgresLoop: AttemptSource {
     ) {
         (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
         (self.observers, self.listener) = (observers, listener)
-        origin.schema = server.schema
+        origin = PostgresOrigin(schema: server.schema)
     }
 
     func connect(_ runner: AttemptRunner) { runnerReference.withLock { $0 = runner } }
@@ -160,6 +166,9 @@ final class PostgresLoop: AttemptSource {
     }
 
     func retryUndecodable() { routesChanged() }
+
+    /// This process's number as a worker; 0 if it is none.
+    var number: Int64 { state.withLock { $0.epoch } }
 
     // MARK: Wake-ups
 

@@ -3,15 +3,17 @@ internal import CSluicePostgres
 internal import Sluice
 internal import Synchronization
 
-/// Settles attempts in transactions of the application.
+/// The broker that attempts belong to, and what settles them in transactions of the application.
 final class PostgresOrigin: AttemptOrigin {
-    private let name = Mutex("")
-    var schema: String {
-        get { name.withLock { $0 } }
-        set { name.withLock { $0 = newValue } }
-    }
+    private struct WeakReference { weak var broker: PostgresBroker? }
 
-    var broker: Broker? { nil }
+    private let schema: String
+    private let reference = Mutex(WeakReference())
+
+    init(schema: String) { self.schema = schema }
+
+    var broker: (any ActionBroker)? { reference.withLock { $0.broker } }
+    func connect(_ broker: PostgresBroker) { reference.withLock { $0.broker = broker } }
 
     /// - Parameter connection: A connection of libpq with an open transaction.
     func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError) {

@@ -22,7 +22,8 @@ struct History {
         var start: Int64
         /// `nil`: the process died before.
         var end: Int64?
-        /// `success`, `retry`, `cancelled`, or `stale` if its own transaction was refused.
+        /// `success`, `retry`, `cancelled`, `stale` if its own transaction was refused, or `unknown` if nobody
+        /// has said whether that was committed.
         var outcome: String?
 
         /// As what its process ran the queues: one that was taken for dead begins anew with another.
@@ -61,6 +62,8 @@ struct History {
     /// When actions, by the file's numbers, were told to have succeeded: behind the commit.
     var successes: [Int64: Int64] = [:]
     var freezes: [Freeze] = []
+    /// Times for which a process was cut off from its server: it knows of it, and its handlers are cancelled.
+    var cuts: [Freeze] = []
     /// The lines of each queue that must have been run, in the order in which they were sent.
     var lines: [String: [Int]] = [:]
     /// What stands in the file, in the order of the commits.

@@ -73,6 +73,36 @@ import Testing
         )
     }
 
+    @Test("Being cut off excuses an overlap of who waits for the server in a transaction, and of no other")
+    func cutOff() {
+        func found(_ change: (inout History) -> Void) -> [String] {
+            self.found(takeover: 100) { history in
+                history.runs[1].end = 160
+                history.cuts = [.init(process: "A", from: 31, to: 150)]
+                history.runs[2].start = 140
+                history.runs[2].end = 145
+                history.runs[1].outcome = "stale"
+                history.runs.append(run("B", 1, 132, 135, "success"))
+                change(&history)
+            }
+        }
+        expect("overlap", in: found { _ in })
+        expect(
+            in: found { history in
+                history.linesWithEffect = [1]
+                history.effects = [.init(line: 1, process: "B", run: 132)]
+            }
+        )
+        expect(
+            "overlap",
+            in: found { history in
+                history.linesWithEffect = [1]
+                history.effects = [.init(line: 1, process: "B", run: 132)]
+                history.cuts[0].from = 60
+            }
+        )
+    }
+
     @Test("An overlap is found, in one process, in two, and with a run that a kill has ended")
     func overlap() {
         expect("overlap", in: found { $0.runs[1].start = 19 })

@@ -37,7 +37,7 @@ import Testing
             let file = try TemporaryFile()
             let each = seconds / counts.count
             let workers = Workers(
-                file: file,
+                site: FileSite(file: file),
                 count: count,
                 seconds: each,
                 seed: seed &+ UInt64(count),
@@ -61,7 +61,7 @@ import Testing
 }
 
 /// What has come to pass in some histories: what did not was not tried.
-private struct Tally: CustomStringConvertible {
+struct Tally: CustomStringConvertible {
     private var kills = 0
     private var freezes = 0
     private var longFreezes = 0

@@ -29,7 +29,13 @@ import Testing
         let broker = try await Broker(file: file.path)
         await broker.close()
         try await Foreigner.prepare(file.path)
-        var workers = Workers(file: file, count: 3, seconds: seconds, seed: seed, lines: 200 * seconds)
+        var workers = Workers(
+            site: FileSite(file: file),
+            count: 3,
+            seconds: seconds,
+            seed: seed,
+            lines: 200 * seconds
+        )
         workers.isDisturbed = false
         async let programs = try await withThrowingTaskGroup(of: [String].self) { group in
             for kind in Foreigner.Kind.allCases {

@@ -1,6 +1,5 @@
 #if CommandLineTool
 import Foundation
-import SluiceSQLite
 import Sluice
 import SluiceTestKit
 import Subprocess
@@ -8,11 +7,11 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// Processes on one file that enqueue real conversations and run them, and are killed and stopped meanwhile.
+/// Processes on one file or server that enqueue real conversations and run them, and are killed and stopped meanwhile.
 ///
 /// They take their time as applications would: this is a load, not a test that waits.
 struct Workers {
-    let file: TemporaryFile
+    let site: any HistorySite
     let count: Int
     let seconds: Int
     let seed: UInt64
@@ -26,16 +25,16 @@ struct Workers {
     /// seconds, less the second between two renewals.
     static let takeover: Int64 = 2_000_000_000
 
-    private var folder: String { file.path + ".histories" }
-
     /// What was done to the processes.
     private struct Disturbances: Sendable {
         var kills: [History.Process: Int64] = [:]
         var freezes: [History.Freeze] = []
+        var cuts: [History.Freeze] = []
 
         mutating func add(_ others: Disturbances) {
             kills.merge(others.kills) { first, _ in first }
             freezes += others.freezes
+            cuts += others.cuts
         }
     }
 
@@ -52,28 +51,27 @@ struct Workers {
 
     /// Runs them, and one more until nothing is left to be run.
     func run() async throws -> History {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let connection = try Connection(path: file.path, mode: .create)
-        connection.setBusyTimeout(.seconds(60))
-        try connection.execute(Self.tables)
+        try FileManager.default.createDirectory(atPath: site.folder, withIntermediateDirectories: true)
+        try await site.prepare()
         let end = Self.now() + Int64(seconds) * 1_000_000_000
         let disturbances = try await withThrowingTaskGroup(of: Disturbances.self) { group in
             for index in 0..<count { group.addTask { try await live(index, until: end) } }
+            group.addTask {
+                var random = Seeded(state: seed)
+                if isDisturbed { try await site.disturb(until: end, &random) }
+                return Disturbances()
+            }
             return try await group.reduce(into: Disturbances()) { $0.add($1) }
         }
         let status = try await start("last.0", end: 0) { _ in }
         #expect(status == .exited(0), "the last worker, seed \(seed)")
         var history = try input()
         (history.kills, history.freezes) = (disturbances.kills, disturbances.freezes)
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() {
-            try history.read(String(contentsOfFile: folder + "/" + name, encoding: .utf8), of: name)
+        history.cuts = disturbances.cuts
+        for name in try FileManager.default.contentsOfDirectory(atPath: site.folder).sorted() {
+            try history.read(String(contentsOfFile: site.folder + "/" + name, encoding: .utf8), of: name)
         }
-        history.effects = try connection.prepare("SELECT line, process, run FROM effects ORDER BY id")
-            .all { History.Effect(line: $0.int(0), process: $0.text(1), run: $0.int(2)) }
-        let messages = try connection.prepare("SELECT line, action FROM messages").all {
-            ($0.int(0), $0.int64(1))
-        }
-        history.messages = Dictionary(messages) { first, _ in first }
+        (history.effects, history.messages) = (try await site.effects(), try await site.messages())
         try keep(history)
         return history
     }
@@ -83,17 +81,11 @@ struct Workers {
         guard let target = ProcessInfo.processInfo.environment["SLUICE_HISTORY_KEEP"] else { return }
         let stops = history.freezes.map { "stop\t\($0.process)\t\($0.from)\t\($0.to)\n" }
         let kills = history.kills.map { "kill\t\($0.key)\t\($0.value)\n" }
-        let text = (stops + kills).joined()
-        try text.write(toFile: folder + "/disturbances", atomically: true, encoding: .utf8)
-        try FileManager.default.copyItem(atPath: folder, toPath: target + "/\(seed)")
+        let cuts = history.cuts.map { "cut\t\($0.process)\t\($0.from)\t\($0.to)\n" }
+        let text = (stops + cuts + kills).joined()
+        try text.write(toFile: site.folder + "/disturbances", atomically: true, encoding: .utf8)
+        try FileManager.default.copyItem(atPath: site.folder, toPath: target + "/\(seed)")
     }
-
-    /// The application's own, in the engine's file.
-    private static let tables = """
-        CREATE TABLE effects (
-            id INTEGER PRIMARY KEY, line INTEGER NOT NULL, process TEXT NOT NULL, run INTEGER NOT NULL);
-        CREATE TABLE messages (line INTEGER PRIMARY KEY, action INTEGER NOT NULL);
-        """
 
     /// What the workers do by the numbers of the lines, as `HistoryWorker` has it.
     private func input() throws -> History {
@@ -134,6 +126,11 @@ struct Workers {
                         let isFirst = index == 0 && own.withLock { $0.freezes.isEmpty } && isFresh
                         let freeze = try await stop(execution, name, isFirst, &random)
                         own.withLock { $0.freezes.append(freeze) }
+                    case 60..<80:
+                        guard let cut = try await site.cutOff(index, &random) else { break }
+                        own.withLock {
+                            $0.cuts.append(History.Freeze(process: name, from: cut.from, to: cut.to))
+                        }
                     default: break
                     }
                 }
@@ -178,7 +175,8 @@ struct Workers {
         let result = try await Subprocess.run(
             .path(FilePath(BuiltProducts.path(of: "HistoryWorker"))),
             arguments: [
-                file.path, folder, RealInput.path, "\(lines)", name, "\(count)", "\(seed)", "\(end)",
+                site.place(of: Int(name.prefix { $0 != "." })), site.folder, RealInput.path, "\(lines)", name,
+                "\(count)", "\(seed)", "\(end)",
             ],
             environment: environment,
             input: .none,

@@ -118,7 +118,7 @@ struct IdleTests {
 
 @Suite("A handler that would wait for itself", .timeLimit(.minutes(2)))
 struct WaitForOneselfTests {
-    private static func trap(_ wait: @escaping @Sendable (Broker) async -> Void) async throws {
+    private static func trap(_ wait: @escaping @Sendable (any ActionBroker) async -> Void) async throws {
         let broker = try await Site(.memory).broker()
         try broker.route("*", Note.self) { _, attempt in
             await wait(attempt.broker)

@@ -10,6 +10,16 @@ private enum Work: ActionUnion {
     static let cases: [ActionCase<Work>] = [ActionCase { .note($0) }, ActionCase { .photo($0) }]
 }
 
+private struct Draft1: Codable { var text: String }
+
+private struct Draft: Action {
+    static let kind = "draft"
+    static let version = 2
+    var subject: String
+    var body: String
+    var queue: QueueName { "notes" }
+}
+
 /// The choice of routes, and their removal.
 extension BrokerConformance {
     func idleQueues(_ broker: Engine) async throws {
@@ -103,6 +113,40 @@ extension BrokerConformance {
         #expect(log.elements == ["a", "width 3"])
         try #expect(broker.removeRoute("work/*", Work.self))
         try #expect(!broker.removeRoute("work/*", Work.self))
+    }
+
+    func attemptBroker(_ broker: Engine) async throws {
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { [weak broker] note, attempt in
+            log.append(note.text)
+            #expect(attempt.broker === broker)
+            if note.text == "a" { try await attempt.broker.enqueue(Note("b", in: "others")) }
+            return .success
+        }
+        try await broker.enqueue(Note("a"))
+        try await drain(broker)
+        #expect(log.elements == ["a", "b"])
+    }
+
+    func upgrades(_ broker: Engine) async throws {
+        let log = EventLog<String>()
+        try broker.route("notes", Draft.self) { draft, _ in
+            log.append("\(draft.subject): \(draft.body)")
+            return .success
+        }
+        let old = RawAction(queue: "notes", kind: Draft.kind, payload: #"{"text": "a"}"#)
+        try await broker.enqueue(raw: [old])
+        try await running(broker) {
+            try await until { try await broker.status(of: "notes").state == .undecodable }
+            try broker.upgrade(Draft.self, from: 1, reading: Draft1.self) { old in
+                Draft(subject: "old", body: old.text)
+            }
+            await broker.waitUntilIdle()
+        }
+        #expect(log.elements == ["old: a"])
+        #expect(throws: SluiceError.self) {
+            try broker.upgrade(kind: Draft.kind, from: 1) { $0 }
+        }
     }
 
     func replaces(_ broker: Engine) async throws {

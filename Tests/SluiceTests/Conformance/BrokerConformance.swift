@@ -58,6 +58,8 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .notMine: try await notMine(broker)
         case .unions: try await unions(broker)
         case .replaces: try await replaces(broker)
+        case .attemptBroker: try await attemptBroker(broker)
+        case .upgrades: try await upgrades(broker)
         }
         await broker.close()
     }
@@ -98,6 +100,8 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case notMine = "an action that is not a route's own goes to the next one, with the same attempt"
     case unions = "a route for several kinds runs each as its own type, or refuses all"
     case replaces = "G10: heads whose route is removed wait for another one"
+    case attemptBroker = "a handler reaches its broker by its attempt"
+    case upgrades = "a payload of an older version runs upgraded, and waits until there is an upgrader"
 
     var testDescription: String { rawValue }
 }

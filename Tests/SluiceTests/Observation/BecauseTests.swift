@@ -293,7 +293,7 @@ struct BecauseTests {
             SELECT 99, 4711, 'another', 0, now_us + 3600000000 FROM sluice_clock
             """
         )
-        try await check(broker, queue, .owned(process: 4711))
+        try await check(broker, queue, .owned(by: "process 4711"))
         try site.shell(
             """
             INSERT INTO sluice_claim_rows (queue_id,slot,action_id,claim, started_at_us, trial_size, opening)
@@ -301,8 +301,8 @@ struct BecauseTests {
             FROM sluice_queue_rows WHERE name = 'busy'
             """
         )
-        try await check(broker, queue, .permit(.otherProcess), .owned(process: 4711))
-        try await check(broker, "busy", .running(since: now, attempt: 1), .owned(process: 4711))
+        try await check(broker, queue, .permit(.otherProcess), .owned(by: "process 4711"))
+        try await check(broker, "busy", .running(since: now, attempt: 1), .owned(by: "process 4711"))
         // Its lease ends: what it left running is no run.
         try site.shell("UPDATE sluice_runner_rows SET lease_until_us = 0")
         try await check(broker, "busy", .stopped)

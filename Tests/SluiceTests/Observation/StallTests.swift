@@ -70,7 +70,7 @@ struct StallTests {
         let date = Date(timeIntervalSince1970: 0)
         let all = [
             status("a", .running(since: date, attempt: 1)), status("b", .scheduled(for: date)),
-            status("d", .stopped), status("e", .owned(process: 1)),
+            status("d", .stopped), status("e", .owned(by: "process 1")),
         ]
         for second in [0, 100] {
             let found = watch.look(at: all, isLast: true, now: .seconds(second), threshold: .seconds(10))

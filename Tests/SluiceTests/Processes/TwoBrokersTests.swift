@@ -57,9 +57,9 @@ import Testing
                 try await #expect(
                     a.status(of: "y").because.map(\.state) == [.running, .ready]
                 )
-                try await #expect(a.status(of: "y").because.last == .owned(process: 2))
+                try await #expect(a.status(of: "y").because.last == .owned(by: "process 2"))
                 try await #expect(a.status(of: "x").because.count == 1)
-                try await #expect(b.status(of: "x").because.last == .owned(process: 1))
+                try await #expect(b.status(of: "x").because.last == .owned(by: "process 1"))
                 goOn.send()
                 _ = try await started.wait(forCount: 3)
                 #expect(started.elements.last?.hasSuffix(" 2") == true)
@@ -114,10 +114,10 @@ import Testing
             """
         )
         let runs = Because.running(since: site.clock.now.date, attempt: 1)
-        try await #expect(broker.status(of: "notes").because == [runs, .owned(process: 4711)])
+        try await #expect(broker.status(of: "notes").because == [runs, .owned(by: "process 4711")])
         try await running(broker) {
             try await until { broker.life.withLock { $0.hasLookedAround } }
-            try await #expect(broker.status(of: "notes").because == [runs, .owned(process: 4711)])
+            try await #expect(broker.status(of: "notes").because == [runs, .owned(by: "process 4711")])
         }
         let shown = "SELECT state || ' ' || coalesce(process, 0) FROM sluice_queues"
         #expect(try site.rows(shown) == ["running 4711"])

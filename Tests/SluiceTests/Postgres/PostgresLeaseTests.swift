@@ -1,0 +1,171 @@
+#if PostgreSQL
+import Sluice
+import SluiceTestKit
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SluicePostgres
+
+/// A worker whose connections to the server fail, in real time.
+@Suite(
+    "Leases on PostgreSQL",
+    .timeLimit(.minutes(2)),
+    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+)
+struct PostgresLeaseTests {
+    private let site: PostgresSite
+    private let proxy: SocketProxy
+
+    init() throws {
+        site = PostgresSite(try #require(TestServer.shared))
+        proxy = try SocketProxy(before: site.server.folder)
+    }
+
+    /// A broker with the server's own clock and a short lease.
+    private func broker(isBehindProxy: Bool = false) async throws -> PostgresBroker {
+        var own = PostgresOptions()
+        (own.schema, own.lease) = (site.schema, .seconds(2))
+        own.workerName = isBehindProxy ? "far" : "near"
+        let url = site.server.url
+        return try await PostgresBroker(
+            isBehindProxy ? url.replacing(site.server.folder, with: proxy.folder) : url,
+            server: own
+        )
+    }
+
+    @Test("G3: handlers are cancelled before the lease ends, whatever a call waits for")
+    func cutOff() async throws {
+        defer { proxy.end() }
+        let broker = try await broker(isBehindProxy: true)
+        let (started, cancelled) = (Signal(), Signal())
+        let attempts = EventLog<Int>()
+        try broker.route("*", Note.self) { _, attempt in
+            attempts.append(attempt.number)
+            guard attempts.elements.count == 1 else { return .success }
+            started.send()
+            do {
+                try await untilCancelled()
+            } catch {
+                cancelled.send()
+                throw error
+            }
+            return .success
+        }
+        let receipt = try await broker.enqueue(Note("a"))
+        let run = Task { try await broker.run() }
+        try await started.received()
+        let start = ContinuousClock.now
+        proxy.set(.hold)
+        try await cancelled.received()
+        // Two thirds of two seconds have passed since the last renewal, which came a sixth before at most.
+        #expect(start.duration(to: .now) < .seconds(2))
+        proxy.set(.pass)
+        try await #expect(receipt.settled() == .succeeded)
+        // Nobody else took the queue over: a stop spends no attempt.
+        #expect(attempts.elements == [1, 1])
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+    }
+
+    @Test("G3: what the server has claimed in a call whose answer was lost starts at once")
+    func lostAnswer() async throws {
+        defer { proxy.end() }
+        let (broker, other) = (try await broker(isBehindProxy: true), try await broker())
+        let log = EventLog<Int>()
+        try broker.route("*", Note.self) { note, attempt in
+            if note.text == "the lost one" { log.append(attempt.number) }
+            return .success
+        }
+        let run = Task { try await broker.run() }
+        try await #expect(other.enqueue(Note("first")).settled() != .removed)
+        proxy.loseAnswer(with: "the lost one")
+        let start = ContinuousClock.now
+        try await other.enqueue(Note("the lost one"))
+        _ = try await log.wait(forCount: 1)
+        #expect(proxy.hasLostAnswer && log.elements == [1])
+        // Not only when its own lease has ended.
+        #expect(start.duration(to: .now) < .seconds(2))
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+        await other.close()
+    }
+
+    @Test("G6: a worker that was taken off hears that its late outcome did not count")
+    func takenOff() async throws {
+        defer { proxy.end() }
+        let (far, near) = (try await broker(isBehindProxy: true), try await broker())
+        let (started, isOver) = (Signal(), Signal())
+        let runs = EventLog<String>()
+        try far.route("*", Note.self) { _, _ in
+            runs.append("far")
+            started.send()
+            // It ignores that it is cancelled.
+            await Task.detached { try? await isOver.received() }.value
+            return .success
+        }
+        try near.route("*", Note.self) { _, attempt in
+            runs.append("near \(attempt.number)")
+            return .retry(after: .seconds(3_600))
+        }
+        try await near.enqueue(Note("a"))
+        let farRun = Task { try await far.run() }
+        try await started.received()
+        try await until { try await near.status(of: "notes").because.contains(.owned(by: "far")) }
+        let nearRun = Task { try await near.run() }
+        proxy.set(.hold)
+        _ = try await runs.wait(forCount: 2)
+        #expect(runs.elements[1].hasPrefix("near"))
+        isOver.send()
+        proxy.set(.pass)
+        try await until { far.statistics.staleCompletions == 1 }
+        #expect(far.statistics.succeeded == 0)
+        // Its outcome has changed nothing.
+        try await #expect(near.status(of: "notes").state == .retry)
+        for broker in [far, near] { await broker.stop(grace: .zero) }
+        _ = try await (farRun.value, nearRun.value)
+        await far.close()
+        await near.close()
+    }
+
+    @Test("G11: a worker that has lost its listening connection listens again")
+    func listensAgain() async throws {
+        defer { proxy.end() }
+        var own = PostgresOptions()
+        (own.schema, own.pollInterval) = (site.schema, .seconds(10))
+        own.listeningURL = site.server.url.replacing(site.server.folder, with: proxy.folder)
+        let broker = try await PostgresBroker(site.server.url, server: own)
+        let other = try await self.broker()
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, _ in
+            log.append(note.text)
+            return .success
+        }
+        let run = Task { try await broker.run() }
+        let sql = "SELECT count(*) AS count FROM @sluice_worker_rows WHERE waits"
+        func waits() async throws {
+            try await until { try await other.calls.call(sql).first?.integer("count") == 1 }
+        }
+        try await waits()
+        proxy.cut()
+        for text in ["a", "b"] {
+            try await until {
+                let sql = "SELECT count(*) AS count FROM pg_stat_activity WHERE query = $1"
+                let listen = #"LISTEN "sluice_\#(site.schema)""#
+                return try await other.calls.call(sql, [listen]).first?.integer("count") == 1
+            }
+            try await waits()
+            let start = ContinuousClock.now
+            try await other.enqueue(Note(text))
+            _ = try await log.wait(forCount: text == "a" ? 1 : 2)
+            #expect(start.duration(to: .now) < .seconds(5))
+        }
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+        await other.close()
+    }
+}
+#endif
