@@ -2,11 +2,12 @@
 
 # What the formatter reads: folders by name, so that it never walks into a build.
 SOURCES = $(wildcard Package.swift Sources Tests Examples \
-	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted)
+	Benchmarks/Package.swift Benchmarks/Sources Benchmarks/Benchmarks Benchmarks/Counted \
+	Benchmarks/PostgresLoad/Package.swift Benchmarks/PostgresLoad/Sources)
 
 .DEFAULT_GOAL := help
 .PHONY: demo example-matrix test test-wake-ups test-processes test-wal test-mutants test-sanitizers test-reliability \
-	bench bench-quick bench-check build format lint interface docs \
+	bench bench-quick bench-postgres bench-check build format lint interface docs \
 	setup setup-traits setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
@@ -51,6 +52,9 @@ bench: setup-bench  ## Measure, beside a plain C loop on the same disk, and the 
 
 bench-quick: setup-bench  ## The same with fewer actions, peers included, in under five minutes
 	Benchmarks/run quick
+
+bench-postgres: setup-tests  ## Measure the queues on PostgreSQL, beside plain SQL and procrastinate
+	Benchmarks/postgres
 
 bench-check: setup-counts  ## Fail if a core loop takes more instructions than committed
 	Benchmarks/check

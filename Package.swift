@@ -154,6 +154,7 @@ let package = Package(
                 "Sluice",
                 "SluiceBackground",
                 "SluiceJSON",
+                "SluicePostgres",
                 argumentParser,
                 .product(name: "Logging", package: "swift-log"),
                 systemPackage,
@@ -162,12 +163,7 @@ let package = Package(
         // `make demo`.
         .executableTarget(
             name: "SluiceDemo",
-            dependencies: [
-                "Sluice",
-                argumentParser,
-                subprocess,
-                systemPackage,
-            ],
+            dependencies: ["Sluice", "SluicePostgres", argumentParser, subprocess, systemPackage],
             path: "Examples/Demo"
         ),
         // A chat's outbox in a GRDB database.
@@ -314,6 +310,7 @@ let package = Package(
                 "SluiceSQLite",
                 "Sluice",
                 "SluiceCLI",
+                "SluicePostgres",
                 "SluiceTestKit",
                 "TestSupport",
                 subprocess,
@@ -327,6 +324,7 @@ let package = Package(
                 "Sluice",
                 "SluiceDemo",
                 "SluiceTestKit",
+                "TestSupport",
                 "TutorialOutbox",
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
                 subprocess,

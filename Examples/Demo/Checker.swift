@@ -19,6 +19,8 @@ struct Checker {
     let sent: [SendMessage]
     /// The server's log, in its order.
     let log: [LogEntry]
+    /// What the queues are in, in a word.
+    var place = "file"
 
     /// All claims of the summary.
     ///
@@ -92,16 +94,16 @@ struct Checker {
         var problems: [String] = []
         if remains.waiting > 0 { problems.append("\(remains.waiting) still wait") }
         if remains.setAside > 0 { problems.append("\(remains.setAside) were set aside") }
-        return Finding(claim: "nothing left in the file, nothing set aside", problems: problems)
+        return Finding(claim: "nothing left in the \(place), nothing set aside", problems: problems)
     }
 
     /// What was delivered and not noted must come again, and what was noted must not.
     private func findRepeated(_ unnoted: Int) -> Finding {
         let repeated = repeatedAfterKill
-        let isRight = repeated == unnoted
+        let problem = "the \(place) and the server's log do not agree on what the kill cut short"
         return Finding(
             claim: "\(repeated) sent again after the kill and recognised, \(unnoted) expected",
-            problems: isRight ? [] : ["the file and the server's log do not agree on what the kill cut short"]
+            problems: repeated == unnoted ? [] : [problem]
         )
     }
 

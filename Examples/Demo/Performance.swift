@@ -5,8 +5,9 @@ import Subprocess
 
 /// The course of events: messages are enqueued, a worker sends them, is killed, and another goes on.
 ///
-/// This process plays the part of the application's window. It opens the same file as the worker, enqueues
-/// into it and reads from it, and never runs its queues. Besides that, it only reads the server's log.
+/// This process plays the part of the application's window. It opens the same file as the worker, or the
+/// same database, enqueues into it and reads from it, and never runs its queues. Besides that, it only reads
+/// the server's log.
 final class Performance {
     /// The first worker is killed when the server has so many messages.
     private static let killWhenDelivered = 60
@@ -21,7 +22,7 @@ final class Performance {
     private let stage: Stage
     private let seed: UInt64
     private var screen: any Screen
-    private let outbox: Broker
+    private let outbox: any ActionBroker
     private var reader: LogReader
 
     private let start = ContinuousClock.now
@@ -37,7 +38,13 @@ final class Performance {
         self.stage = stage
         self.seed = seed
         self.screen = screen
-        outbox = try await Broker(file: stage.queues)
+        outbox = try await Outbox.open(stage.queues)
+        let left = try await outbox.actionCount()
+        guard left == 0 else {
+            await outbox.close()
+            let advice = "DROP SCHEMA \(Outbox.schema) CASCADE"
+            throw DemoError("\(left) actions of an earlier show are left: \(advice)")
+        }
         reader = try LogReader(path: stage.log)
     }
 
@@ -65,7 +72,8 @@ final class Performance {
         try await doNothingForAWhile()
         let end = try await runWorkerToTheEnd()
         try await look()
-        let checker = Checker(sent: enqueued.sorted { $0.key < $1.key }.map(\.value), log: log)
+        let sent = enqueued.sorted { $0.key < $1.key }.map(\.value)
+        let checker = Checker(sent: sent, log: log, place: stage.place)
         let remains = Checker.Remains(
             waiting: try await outbox.actionCount(),
             setAside: try await outbox.deadLetters().count
@@ -116,9 +124,9 @@ extension Performance {
         let waiting = try await outbox.actionCount()
         let unnoted = delivered - (enqueued.count - waiting)
         tell(
-            "\(waiting) of \(enqueued.count) actions wait in the file. The server has \(delivered) messages: "
-                + "the worker could not note \(unnoted) of them as sent any more, so these will be sent "
-                + "again, with the same keys."
+            "\(waiting) of \(enqueued.count) actions wait in the \(stage.place). The server has \(delivered) "
+                + "messages: the worker could not note \(unnoted) of them as sent any more, so these will be "
+                + "sent again, with the same keys."
         )
         return unnoted
     }
@@ -133,8 +141,8 @@ extension Performance {
     private func runWorkerToTheEnd() async throws -> Checker.Finding {
         let end = try await WorkerProcess(number: 2, stage: stage, seed: seed).run { pid, _ in
             tell(
-                "Worker 2, process \(pid), goes on with the same file. What ran when worker 1 died runs "
-                    + "alone at first, one by one: one of them might have been the cause."
+                "Worker 2, process \(pid), goes on with the same \(stage.place). What ran when worker 1 died "
+                    + "runs alone at first, one by one: one of them might have been the cause."
             )
             worker = 2
             lastNews = .now
@@ -200,7 +208,7 @@ extension Performance {
     }
 
     private func lanes() async throws -> [Lane] {
-        let statuses = try await outbox.statuses(matching: "conversation/*")
+        let statuses = try await outbox.statuses(matching: "conversation/*", in: nil, limit: 1_000)
         let byQueue = Dictionary(uniqueKeysWithValues: statuses.map { ($0.queue.rawValue, $0) })
         return Script.conversations.map { conversation in
             let messages = enqueued.values.filter { $0.conversation == conversation.name }

@@ -11,17 +11,19 @@ struct SluiceDemo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice-demo",
         abstract: "Chats over a flaky network, is killed once and resumed, and checks that nothing was lost.",
-        usage: "sluice-demo [--seed <seed>] [--plain] [--keep]",
+        usage: "sluice-demo [--seed <seed>] [--postgres <address>] [--plain] [--keep]",
         subcommands: [Worker.self]
     )
 
     @Option(help: "What befalls each message follows from this number. (default: random)") var seed: UInt64?
+    @Option(help: "Keep the queues in this PostgreSQL database, in the schema \(Outbox.schema).")
+    var postgres: String?
     @Flag(help: "Print plain lines, on a terminal too.") var plain = false
     @Flag(help: "Keep the file of queues and the server's log, and say where they are.") var keep = false
 
     func run() async throws {
         let seed = seed ?? .random(in: 1...9_999)
-        let stage = try Stage()
+        let stage = try Stage(server: postgres)
         if keep { announce(stage) }
         let isPlain = plain
         let show = Task {
@@ -44,8 +46,8 @@ struct SluiceDemo: AsyncParsableCommand {
     private func announce(_ stage: Stage) {
         Output.write(
             """
-            What the queues wait for is in their file. While this runs, ask it from another terminal:
-                sqlite3 \(stage.queues) 'select * from sluice_queues'
+            What the queues wait for is in their \(stage.place). While this runs, ask from another terminal:
+                \(stage.question)
 
 
             """
@@ -57,8 +59,8 @@ struct SluiceDemo: AsyncParsableCommand {
         Output.write(
             """
 
-            Kept in \(stage.folder): the file of queues and the server's log. To look at the file:
-                sqlite3 \(stage.queues) 'select * from sluice_queues'
+            Kept in \(stage.folder): the server's log. To look at the \(stage.place) of queues:
+                \(stage.question)
             It shows each queue that has work, so nothing when all has been sent.
 
             """

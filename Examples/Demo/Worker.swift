@@ -7,7 +7,7 @@ import Sluice
 struct Worker: AsyncParsableCommand {
     static let configuration = CommandConfiguration(shouldDisplay: false)
 
-    @Argument(help: "The file of queues.") var file: String
+    @Argument(help: "Where the queues are.") var queues: String
     @Argument(help: "The server's log.") var log: String
     @Argument(help: "Which of the demo's workers this is.") var number: Int
     @Argument(help: "The seed of the weather.") var seed: UInt64
@@ -16,7 +16,7 @@ struct Worker: AsyncParsableCommand {
         var options = BrokerOptions()
         // Seeded, so that even the jitter of the retries is the show's own.
         options.randomness = Dice(seed: seed, mixedWith: "jitter of worker \(number)")
-        let broker = try await Broker(file: file, options: options)
+        let broker = try await Outbox.open(queues, options)
         let server = try ChatServer(log: ServerLog(path: log), weather: Weather(seed: seed), worker: number)
 
         // This is all that Sluice needs to be told. Every queue that has work resumes by itself, whoever

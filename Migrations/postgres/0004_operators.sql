@@ -865,6 +865,37 @@ BEGIN
 END
 $$;
 
+-- Puts a dead letter back at the end of its queue, with no attempt spent and no expiry. In the order of arrival the
+-- number is the place, so the action gets a new number, which is returned, and a new idempotency key. If the queue has
+-- larger sort keys, the action gets the largest of them. NULL: there is no such dead letter.
+CREATE FUNCTION sluice_requeue_at_end(action bigint) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    of_queue bigint;
+    largest  bytea;
+    new_id   bigint;
+BEGIN
+    SELECT d.queue_id INTO of_queue FROM sluice_dead_rows AS d WHERE d.id = action;
+    IF NOT FOUND THEN RETURN NULL; END IF;
+    PERFORM sluice_lock_queues(ARRAY[of_queue]);
+    PERFORM sluice_lock_lanes(ARRAY[of_queue]);
+    SELECT a.sort_key INTO largest FROM sluice_action_rows AS a
+    WHERE a.queue_id = of_queue AND a.not_before IS NULL ORDER BY a.sort_key DESC, a.id DESC LIMIT 1;
+    IF NOT sluice_requeue(action) THEN RETURN NULL; END IF;
+    UPDATE sluice_action_rows AS a
+    SET id = DEFAULT, nonce = hashtextextended(gen_random_uuid()::text, 0),
+        sort_key = greatest(a.sort_key, largest)
+    WHERE a.id = action
+    RETURNING a.id INTO new_id;
+    UPDATE sluice_state_rows AS s SET action_id = new_id WHERE s.action_id = action;
+    UPDATE sluice_attempt_rows AS t SET action_id = new_id WHERE t.action_id = action;
+    UPDATE sluice_key_rows AS k SET action_id = new_id WHERE k.action_id = action;
+    PERFORM sluice_touch(ARRAY[of_queue], true);
+    RETURN new_id;
+END
+$$;
+
 -- Puts at most 1,000 dead letters of a pattern back, each at its old place; `kept` counts those that stay because their
 -- queue has another type of sort key now, and first_kept is one of them. If `next` is not NULL, call it again with
 -- `next` as `after` and the same `last` as `through`, which spares those that died since the first call.
@@ -907,5 +938,48 @@ BEGIN
     IF NOT FOUND THEN RETURN false; END IF;
     DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = action;
     RETURN true;
+END
+$$;
+
+-- Deletes at most 1,000 dead letters of a pattern with their histories, the oldest first: those that died before a
+-- time, besides the newest `keep`. If `last` is not NULL, call it again with `last_died_at` and `last` as
+-- through_died_at and through: then letters that died since the first call count neither as newest nor as old.
+CREATE FUNCTION sluice_purge_all(pattern text, cause text DEFAULT NULL, died_before timestamptz DEFAULT NULL,
+                                 keep bigint DEFAULT 0, through_died_at timestamptz DEFAULT NULL,
+                                 through bigint DEFAULT NULL)
+RETURNS TABLE (purged integer, last_died_at timestamptz, last bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
+    SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    bounds record;
+    found  bigint[];
+    gone   bigint[];
+BEGIN
+    SELECT b.low, b.high INTO bounds FROM sluice_bounds(pattern) AS b;
+    purged := 0;
+    last_died_at := through_died_at;
+    last := through;
+    IF last IS NULL THEN
+        SELECT d.died_at, d.id INTO last_died_at, last
+        FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+        WHERE q.name >= bounds.low AND q.name < bounds.high
+          AND (sluice_purge_all.cause IS NULL OR d.cause = sluice_purge_all.cause)
+        ORDER BY d.died_at DESC, d.id DESC OFFSET greatest(keep, 0) LIMIT 1;
+    END IF;
+    found := ARRAY(
+        SELECT d.id FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
+        WHERE (d.died_at, d.id) <= (last_died_at, last) AND (died_before IS NULL OR d.died_at < died_before)
+          AND q.name >= bounds.low AND q.name < bounds.high
+          AND (sluice_purge_all.cause IS NULL OR d.cause = sluice_purge_all.cause)
+        ORDER BY d.died_at, d.id LIMIT 1000);
+    WITH deleted AS (DELETE FROM sluice_dead_rows AS d WHERE d.id = ANY (found) RETURNING d.id)
+    SELECT coalesce(array_agg(d.id), '{}') INTO gone FROM deleted AS d;
+    DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = ANY (gone);
+    purged := cardinality(gone);
+    IF cardinality(found) < 1000 THEN
+        last := NULL;
+        last_died_at := NULL;
+    END IF;
+    RETURN NEXT;
 END
 $$;

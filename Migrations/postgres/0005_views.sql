@@ -815,6 +815,47 @@ BEGIN
 END
 $$;
 
+-- Waiting and running actions of a pattern after a number, in the order in which they were enqueued, with what an
+-- enqueue of them needs: enqueued again in this order, each queue has its own order again. The size is approximate.
+CREATE FUNCTION sluice_export(pattern text, after bigint, lim integer, size bigint)
+RETURNS TABLE (action bigint, queue text, kind text, sort_type text, sort_key bytea, payload text, version integer,
+               tag text, gate text, not_before timestamptz, expires_at timestamptz, trace text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT t.id, t.name, t.kind, t.sort_type, t.sort_key, t.payload, t.version, t.tag, t.gate, t.not_before,
+           t.expires_at, t.trace
+    FROM (SELECT a.*, q.name, q.sort_type,
+                 sum(octet_length(a.payload)) OVER (ORDER BY a.id) - octet_length(a.payload) AS size_before
+          FROM sluice_bounds(pattern) AS b
+          CROSS JOIN sluice_action_rows AS a
+          JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+          WHERE a.id > after AND q.name >= b.low AND q.name < b.high
+          ORDER BY a.id LIMIT lim) AS t
+    WHERE t.size_before < size ORDER BY t.id
+$$;
+
+-- The deduplication key of an action, also after its end; NULL without one.
+CREATE FUNCTION sluice_action_key(action bigint) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT k.key FROM sluice_key_rows AS k WHERE k.action_id = action LIMIT 1
+$$;
+
+-- The names of queues from a text on, also of empty ones.
+CREATE FUNCTION sluice_queue_names(start text, lim integer) RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT q.name FROM sluice_queue_rows AS q WHERE q.name >= start ORDER BY q.name LIMIT lim
+$$;
+
+-- How many actions each queue has that were enqueued after a number, and the last number given.
+CREATE FUNCTION sluice_arrived(after bigint) RETURNS TABLE (queue text, count bigint, last bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT n.name, n.count,
+           coalesce(pg_sequence_last_value(pg_get_serial_sequence('sluice_action_rows', 'id')::regclass), 0)
+    FROM (VALUES (1)) AS once
+    LEFT JOIN (SELECT q.name, count(*) AS count
+               FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+               WHERE a.id > after GROUP BY q.name) AS n ON true
+$$;
+
 -- Functions are executable by all when they are made. Only sluice_enqueue stays so; its caller needs USAGE of the
 -- schema. Tables and views have rights for their owner alone. The owner grants others what they need:
 --
@@ -827,14 +868,15 @@ $$;
 --         sluice_runners TO reader;
 --     GRANT EXECUTE ON FUNCTION sluice_now, sluice_sort_text, sluice_date_text, sluice_double, sluice_time_text,
 --         sluice_status, sluice_statuses, sluice_action_states, sluice_summaries, sluice_action_count,
---         sluice_dead_letters, sluice_failed_attempts, sluice_work_left TO reader;
+--         sluice_dead_letters, sluice_failed_attempts, sluice_work_left, sluice_export, sluice_action_key,
+--         sluice_queue_names, sluice_arrived TO reader;
 --
 -- To operate, besides reading:
 --     GRANT INSERT, UPDATE, DELETE ON sluice_actions, sluice_dead, sluice_holds, sluice_gates TO operator;
 --     GRANT EXECUTE ON FUNCTION sluice_cancel, sluice_cancel_tag, sluice_cancel_queues, sluice_move,
 --         sluice_move_to_front, sluice_edit, sluice_reschedule, sluice_set_expiry, sluice_set_tag, sluice_skip_head,
 --         sluice_retry_now, sluice_open_gate, sluice_close_gate, sluice_hold, sluice_end_hold, sluice_end_holds,
---         sluice_requeue, sluice_requeue_all, sluice_purge TO operator;
+--         sluice_requeue, sluice_requeue_at_end, sluice_requeue_all, sluice_purge, sluice_purge_all TO operator;
 --
 -- A broker that runs queues connects as the owner.
 DO $$

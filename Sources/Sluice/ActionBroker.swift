@@ -174,6 +174,13 @@ public protocol ActionBroker: AnyObject, Sendable {
         to new: A,
         ifRunning: EditWhileRunning
     ) async throws(SluiceError) -> ActionChange
+    /// Replaces an action's payload with JSON text of its kind and version.
+    @discardableResult
+    func edit(
+        _ action: ActionID,
+        payload: String,
+        ifRunning: EditWhileRunning
+    ) async throws(SluiceError) -> ActionChange
     /// Schedules an action for later, or makes a scheduled action due now.
     @discardableResult
     func reschedule(_ action: ActionID, notBefore date: Date?) async throws(SluiceError) -> ActionChange
@@ -216,13 +223,25 @@ public protocol ActionBroker: AnyObject, Sendable {
         after last: DeadLetter?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetter]
+    /// Returns a dead letter; `nil` when there is none with this number.
+    func deadLetter(_ action: ActionID) async throws(SluiceError) -> DeadLetter?
     /// Puts a dead letter back at the place of its sort key and number, with no attempt spent.
     @discardableResult func requeue(_ action: ActionID) async throws(SluiceError) -> Bool
+    /// Puts a dead letter back at the end of its queue, under a new number, which is returned.
+    @discardableResult func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID?
     /// Puts the dead letters of a pattern back, each at its old place.
     @discardableResult
     func requeueAll(_ pattern: QueuePattern, cause: DeadLetterCause?) async throws(SluiceError) -> Int
     /// Deletes a dead letter with its history.
     @discardableResult func purge(_ action: ActionID) async throws(SluiceError) -> Bool
+    /// Deletes dead letters with their histories, the oldest first, and returns how many.
+    @discardableResult
+    func purgeDeadLetters(
+        _ pattern: QueuePattern,
+        cause: DeadLetterCause?,
+        diedBefore date: Date?,
+        keepingNewest count: Int
+    ) async throws(SluiceError) -> Int
 }
 
 extension ActionBroker {

@@ -1,6 +1,6 @@
 /// Checks and encodes actions to enqueue, by the options of their queues.
 package final class Drafter: Sendable {
-    private let coder: PayloadCoder
+    let coder: PayloadCoder
     private let routes: Routes
     private let clock: any BrokerClock
 
@@ -89,6 +89,18 @@ package final class Drafter: Sendable {
             depthLimit: options?.maximumDepth,
             extras: expiring(extra.extras, by: options, notBefore)
         )
+    }
+
+    /// Returns a payload as it is stored when an operator edits an action.
+    ///
+    /// - Parameter context: The action's kind and version, with which a payload is sealed.
+    package func edited(
+        _ payload: String,
+        of action: ActionID,
+        _ context: SealingContext
+    ) throws(SluiceError) -> String {
+        try coder.check(payload, of: "action \(action)")
+        return try coder.seal(payload, context)
     }
 
     /// Refuses an action that no queue can hold, and returns the queue's options.

@@ -33,12 +33,13 @@ enum ExitStatus: Int32 {
             .duplicateQueueOptions:
             self = .usage
         case .sortKeyMismatch, .sortKeyNotANumber, .noSmallerSortKey, .payloadNotJSON, .payloadTooLarge,
-            .payloadNotSealed, .queueFull, .duplicateKey:
+            .payloadNotSealed, .queueFull, .duplicateKey, .unsupported:
             self = .refused
         case .cannotOpen, .readOnly, .notADatabase, .newerSchema, .schemaMissing, .unsupportedSQLite,
             .unsupportedDatabase, .networkFileSystem, .destinationExists:
             self = .cannotOpen
-        case .diskFull, .inputOutput, .corrupt, .unknownCommit, .fileReplaced: self = .inputOutput
+        case .diskFull, .inputOutput, .corrupt, .unknownCommit, .fileReplaced, .connectionLost:
+            self = .inputOutput
         case .databaseLocked: self = .locked
         default: self = .internalError
         }

@@ -33,11 +33,11 @@ struct HoldFacts: ParsableArguments {
     /// - Returns: The hold's number, the holds that all of them had already, and the fields of the answer.
     func hold(
         _ pattern: QueuePattern,
-        in file: FileOption
+        in store: StoreOption
     ) async throws -> (id: HoldID, earlier: [Sluice.Hold], members: [(name: String, value: String)]) {
         let holder = by ?? Self.user
         let form = try pattern.form()
-        let (id, earlier) = try await file.withBroker { broker in
+        let (id, earlier) = try await store.withBroker { broker in
             let earlier = try await broker.holds().filter { hold in
                 guard case .exact(let queue) = form else { return hold.pattern == pattern }
                 return try hold.pattern.form().matches(queue)

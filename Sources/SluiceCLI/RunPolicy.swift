@@ -77,6 +77,15 @@ struct RunPolicy: ParsableArguments {
     )
     var killAfter: Double?
 
+    @Option(
+        help: ArgumentHelp(
+            "With --postgres: how long the server keeps the queues for this process without a sign of life; "
+                + "after it another process runs them (default: 30s, more with a long --kill-after).",
+            valueName: "span"
+        )
+    )
+    var lease: Span?
+
     enum FailureChoice: String, ExpressibleByArgument, CaseIterable {
         case block
         case skip
@@ -156,7 +165,7 @@ extension RunPolicy {
 
     /// Routes the queues to a handler, with their disciplines and batches.
     func route(
-        _ broker: Broker,
+        _ broker: any ToolBroker,
         to handler: @escaping @Sendable (String, Attempt) async throws -> Outcome
     ) throws {
         for (pattern, options) in rules.options(for: patterns) { try broker.queues(pattern, options) }

@@ -51,32 +51,4 @@ extension QueueName {
         return queue
     }
 }
-
-extension FileOption {
-    /// Opens an existing file for reading.
-    func withReader<Output>(
-        _ options: BrokerOptions = BrokerOptions(),
-        _ work: (Broker) async throws -> Output
-    ) async throws -> Output {
-        var options = options
-        options.file.role = .readOnly
-        return try await withBroker(options, work)
-    }
-
-    /// Opens an existing file for one piece of work.
-    func withBroker<Output>(
-        _ options: BrokerOptions = BrokerOptions(),
-        _ work: (Broker) async throws -> Output
-    ) async throws -> Output {
-        let broker = try await openExisting(options)
-        do {
-            let output = try await work(broker)
-            await broker.close()
-            return output
-        } catch {
-            await broker.close()
-            throw error
-        }
-    }
-}
 #endif

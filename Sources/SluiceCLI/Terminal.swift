@@ -51,12 +51,12 @@ enum Terminal {
 
     /// Writes a remark to standard error, on one line; control characters are escaped.
     static func remark(_ message: String) {
-        write("sluice: \(Visible.text(message))\n", to: .standardError)
+        write("sluice: \(Visible.text(Secrets.hide(in: message)))\n", to: .standardError)
     }
 
     /// Writes a message of the argument parser, which has lines of its own.
     static func remark(lines message: String) {
-        let lines = message.split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = Secrets.hide(in: message).split(separator: "\n", omittingEmptySubsequences: false)
         write(
             "sluice: \(lines.map { Visible.text(String($0)) }.joined(separator: "\n"))\n",
             to: .standardError

@@ -198,25 +198,5 @@ extension PostgresBroker {
             )
         }
     }
-
-    /// Returns dead letters, the newest first: see `Broker/deadLetters(_:cause:after:limit:)`.
-    public func deadLetters(
-        _ pattern: QueuePattern = .all,
-        cause: DeadLetterCause? = nil,
-        after last: DeadLetter? = nil,
-        limit: Int = 100
-    ) async throws(SluiceError) -> [DeadLetter] {
-        _ = try pattern.form()
-        guard limit > 0 else { return [] }
-        let rows = try await call(
-            "reading dead letters",
-            DeadLetterRow.sql,
-            [
-                pattern.rawValue, cause?.rawValue, last.map { Timestamp($0.diedAt).postgresText },
-                last.map { "\($0.id)" }, "\(min(limit, Int(Int32.max)))",
-            ]
-        )
-        return rows.map { DeadLetterRow($0).letter }
-    }
 }
 #endif

@@ -86,6 +86,25 @@ extension PostgresBroker {
         )
     }
 
+    /// Replaces an action's payload with JSON text: see `Broker/edit(_:payload:ifRunning:)`.
+    @discardableResult
+    public func edit(
+        _ action: ActionID,
+        payload: String,
+        ifRunning: EditWhileRunning = .next
+    ) async throws(SluiceError) -> ActionChange {
+        guard let details = try await self.action(action).details else { return .missing }
+        let context = SealingContext(kind: details.kind, version: details.version)
+        let stored = try book.drafter.edited(payload, of: action, context)
+        return try await change(
+            "SELECT @sluice_edit($1, $2, $3, $4, $5) AS answer",
+            [
+                "\(action)", context.kind, stored, "\(context.version)",
+                ifRunning == .next ? "next" : "refuse",
+            ]
+        )
+    }
+
     /// Schedules an action for later, or makes it due now: see `Broker/reschedule(_:notBefore:)`.
     @discardableResult
     public func reschedule(
@@ -217,39 +236,7 @@ extension PostgresBroker {
         return Int(count) ?? 0
     }
 
-    /// Puts a dead letter back: see `Broker/requeue(_:)`.
-    @discardableResult public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await act("putting back", "SELECT @sluice_requeue($1) AS answer", ["\(action)"]) == "t"
-    }
-
-    /// Puts the dead letters of a pattern back: see `Broker/requeueAll(_:cause:)`.
-    @discardableResult
-    public func requeueAll(
-        _ pattern: QueuePattern,
-        cause: DeadLetterCause? = nil
-    ) async throws(SluiceError) -> Int {
-        _ = try pattern.form()
-        var count = 0
-        var (next, last): (String?, String?)
-        repeat {
-            let row = try await call(
-                "putting back",
-                "SELECT * FROM @sluice_requeue_all($1, $2, coalesce($3::bigint, 0), $4)",
-                [pattern.rawValue, cause?.rawValue, next, last]
-            ).first
-            count += Int(row?.integer("requeued") ?? 0)
-            (next, last) = (row?["next"], row?["last"])
-        } while next != nil
-        changed()
-        return count
-    }
-
-    /// Deletes a dead letter with its history: see `Broker/purge(_:)`.
-    @discardableResult public func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await act("purging", "SELECT @sluice_purge($1) AS answer", ["\(action)"]) == "t"
-    }
-
-    private func act(
+    func act(
         _ task: String,
         _ sql: String,
         _ parameters: [String?]

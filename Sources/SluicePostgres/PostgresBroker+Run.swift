@@ -41,8 +41,17 @@ extension PostgresBroker {
     /// Stops the broker and waits until no handler runs: see `Broker/stop(grace:)`.
     public func stop(grace: Duration? = nil) async {
         runner.ensureNotInHandler("stop(grace:)")
-        guard life.withLock({ $0.state == .running }) else { return }
+        await beginStop(grace: grace)()
+    }
+
+    /// Begins to stop the broker; returns what waits until no handler runs.
+    package func beginStop(grace: Duration? = nil) -> @Sendable () async -> Void {
+        guard life.withLock({ $0.state == .running }) else { return {} }
         requestStop(grace: grace ?? options.stopGrace)
+        return { [self] in await waitUntilEnded() }
+    }
+
+    private func waitUntilEnded() async {
         await withCheckedContinuation { continuation in
             let isOver = life.withLock { life in
                 if life.state == .running { life.ended.append(continuation) }

@@ -68,7 +68,7 @@ public final class PostgresBroker: Sendable {
             server.setsServerClock ? { @Sendable [clock = options.clock] in clock.now } : nil
         calls = PostgresConnection(address, clock: clock)
         do throws(PostgresFailure) {
-            try await PostgresSchema.migrate(calls, server.schema)
+            try await PostgresSchema.migrate(calls, server.schema, makesMissing: server.makesMissing)
         } catch {
             await calls.close()
             throw error.error(doing: "opening the schema '\(server.schema)'")

@@ -25,6 +25,8 @@ public struct PostgresOptions: Sendable {
     public var listeningURL: String?
     /// The name of this worker in statuses and views; by default the host's name and the process's number.
     public var workerName: String?
+    /// Whether a missing schema is made, and an older one updated.
+    package var makesMissing = true
     /// Sets the server's clock to the broker's with each call, in tests: see `PostgresSchema`.
     package var setsServerClock = false
 

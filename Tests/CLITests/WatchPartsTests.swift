@@ -221,9 +221,9 @@ import Testing
             paint: Paint(isOn: false)
         )
         for (runners, text) in [
-            ([], "no process runs the queues"), ([7], "process 7 runs the queues"),
-            ([7, 8], "processes 7, 8 run the queues"),
-        ] as [([Int64], String)] {
+            ([], "no process runs the queues"), (["7"], "process 7 runs the queues"),
+            (["7", "8"], "processes 7, 8 run the queues"),
+        ] as [([String], String)] {
             var model = WatchModel()
             var picture = picture([])
             picture.runners = runners

@@ -2,6 +2,7 @@
 import Foundation
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite("The demo")
@@ -40,6 +41,33 @@ struct DemoTests {
         #expect(!output.contains("\u{1B}"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
+
+    #if PostgreSQL
+    @Test(
+        "G1, G2, G5: the same show on a server, by one argument",
+        .enabled(if: TestSupport.TestServer.isToRun, "`make test` runs it alone, where there is a server"),
+        .timeLimit(.minutes(3))
+    )
+    func server() async throws {
+        let server = try TestSupport.TestServer(["fsync=off"])
+        let result = try await Subprocess.run(
+            .path(FilePath(Self.program)),
+            arguments: ["--seed", "7", "--postgres", server.url],
+            output: .string(limit: 1_024 * 1_024),
+            error: .string(limit: 64 * 1_024)
+        )
+        let output = result.standardOutput
+        #expect(result.terminationStatus == .exited(0), "\(output) \(result.standardError)")
+        for line in [
+            "  ok      146 of 146 messages delivered, each of them once",
+            "  ok      in order in each of the 10 conversations",
+            "  ok      nothing left in the database, nothing set aside",
+            "  ok      worker 2 has stopped in order",
+        ] {
+            #expect(output.split(separator: "\n").contains(Substring(line)), "\(output)")
+        }
+    }
+    #endif
 
     @Test("An unknown option is refused with a usage line")
     func usage() async throws {

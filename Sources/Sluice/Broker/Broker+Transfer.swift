@@ -1,27 +1,8 @@
 extension Broker {
     /// Enqueues actions of another file, all or none, in their order; `nil` if a key is or was stored here.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
-        for action in actions { try check(action) }
+        for action in actions { try action.validate(coder) }
         return try await store.take(actions)
-    }
-
-    private func check(_ action: TransferredAction) throws(SluiceError) {
-        try action.queue.validateForActions()
-        try validateKind(action.kind)
-        if action.sortKey.hasNaN {
-            throw SluiceError(.sortKeyNotANumber, "the sort key is not a number")
-        }
-        if let tag = action.tag { try EnqueueOptions.validate(tag: tag) }
-        guard action.version >= 1 else { throw SluiceError(.invalidOptions, "a version must be 1 or more") }
-        try action.gate?.validate()
-        try action.groups.validate()
-        if let trace = action.trace { try TraceText.validate(trace) }
-        try action.key?.validate()
-        guard (0...TransferredAction.maximumAttempts).contains(action.attempts) else {
-            let message = "give an action 0 to \(TransferredAction.maximumAttempts) attempts"
-            throw SluiceError(.invalidOptions, message)
-        }
-        try coder.check(RawAction(queue: action.queue, kind: action.kind, payload: action.payload))
     }
 
     /// Adds an upgrader that converts payloads of an older version to the type's current one, in one step.

@@ -9,7 +9,7 @@ package struct IdleWait: Sendable {
     /// Whether the wait is worth a report; a retry within seconds is not.
     package var isLong: Bool { delay ?? waited >= .seconds(5) }
 
-    init?(_ left: WorkLeft, waited: Duration) {
+    package init?(_ left: WorkLeft, waited: Duration) {
         self.waited = waited
         guard left.next != .none || left.elsewhereCount > 0 else { return nil }
         queueCount = left.dueCount + left.elsewhereCount

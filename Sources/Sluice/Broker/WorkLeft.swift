@@ -25,6 +25,32 @@ package struct WorkLeft: Sendable {
         if listsQueues { queues = [] }
     }
 
+    /// Makes the work that a server has counted.
+    ///
+    /// - Parameter earliest: When the first queue is due; `nil` if only obstacles and others are left.
+    package init(
+        now: Timestamp,
+        dueCount: Int,
+        elsewhereCount: Int,
+        earliest: Timestamp?,
+        counts: [Obstacle: Int]
+    ) {
+        self.now = now
+        (self.dueCount, self.elsewhereCount) = (dueCount, elsewhereCount)
+        (self.earliest, self.counts) = (earliest, counts)
+    }
+
+    /// Returns this work, with some of its due queues as those that another process runs.
+    ///
+    /// - Parameter count: `nil` leaves out those that another process runs.
+    package func apart(_ count: Int?) -> WorkLeft {
+        var left = self
+        left.elsewhereCount = count ?? 0
+        left.dueCount -= count ?? 0
+        if left.dueCount == 0 { left.earliest = nil }
+        return left
+    }
+
     /// Returns how many queues have an obstacle; if a queue has several, the first counts.
     package func count(_ obstacle: Obstacle) -> Int { counts[obstacle] ?? 0 }
 

@@ -12,6 +12,10 @@ extension Store {
         package var last = ActionID(rawValue: 0)
         /// The number of actions enqueued since that still exist.
         package var counts: [QueueName: Int] = [:]
+
+        package init(last: ActionID = ActionID(rawValue: 0), counts: [QueueName: Int] = [:]) {
+            (self.last, self.counts) = (last, counts)
+        }
     }
 
     /// Returns the actions enqueued after the last of an earlier call; `nil` asks only for the last sequence.

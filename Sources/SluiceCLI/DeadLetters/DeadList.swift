@@ -17,7 +17,7 @@ struct DeadList: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var selection: Selection
 
     @Option(
@@ -33,8 +33,13 @@ struct DeadList: AsyncParsableCommand, Look {
     private static let errorLength = 60
 
     func run() async throws {
-        let found = try await file.withReader { broker in
-            try await broker.deadLetters(selection.pattern, cause: cause, limit: selection.readLimit)
+        let found = try await store.withReader { broker in
+            try await broker.deadLetters(
+                selection.pattern,
+                cause: cause,
+                after: nil,
+                limit: selection.readLimit
+            )
         }
         let letters = selection.cut(found, named: "dead letters")
         guard !output.json else { return Terminal.answer(letters.map { JSONText.object($0.members) }) }

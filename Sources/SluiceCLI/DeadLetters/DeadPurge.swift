@@ -25,7 +25,7 @@ struct DeadPurge: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var choice: DeadChoice
 
     @Option(
@@ -46,7 +46,7 @@ struct DeadPurge: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await file.withBroker { broker in
+        let isComplete = try await store.withBroker { broker in
             guard let pattern = choice.scope.pattern else { return try await purgeEach(broker) }
             let count = try await broker.purgeDeadLetters(
                 pattern,
@@ -61,7 +61,7 @@ struct DeadPurge: AsyncParsableCommand {
     }
 
     /// - Returns: Whether all existed.
-    private func purgeEach(_ broker: Broker) async throws -> Bool {
+    private func purgeEach(_ broker: any ToolBroker) async throws -> Bool {
         var isComplete = true
         for id in choice.ids {
             let isThere = try await broker.purge(id)

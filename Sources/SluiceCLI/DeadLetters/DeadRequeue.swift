@@ -21,7 +21,7 @@ struct DeadRequeue: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var choice: DeadChoice
 
     @Flag(help: "Put them after all actions of the queue; needs numbers.")
@@ -34,7 +34,7 @@ struct DeadRequeue: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await file.withBroker { broker in
+        let isComplete = try await store.withBroker { broker in
             guard let pattern = choice.scope.pattern else { return try await requeueEach(broker) }
             let letters = try await broker.requeueLetters(pattern, cause: choice.cause)
             output.answer(
@@ -53,7 +53,7 @@ struct DeadRequeue: AsyncParsableCommand {
     }
 
     /// - Returns: Whether all existed.
-    private func requeueEach(_ broker: Broker) async throws -> Bool {
+    private func requeueEach(_ broker: any ToolBroker) async throws -> Bool {
         var isComplete = true
         for id in choice.ids {
             let newID = try await requeue(id, broker)
@@ -72,7 +72,7 @@ struct DeadRequeue: AsyncParsableCommand {
     }
 
     /// - Returns: The action's number in the queue.
-    private func requeue(_ id: ActionID, _ broker: Broker) async throws -> ActionID? {
+    private func requeue(_ id: ActionID, _ broker: any ToolBroker) async throws -> ActionID? {
         do throws(SluiceError) {
             if atEnd { return try await broker.requeueAtEnd(id) }
             return try await broker.requeue(id) ? id : nil

@@ -17,7 +17,7 @@ struct DeadShow: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(
         help: ArgumentHelp("The number of the dead letter.", valueName: "id"),
@@ -28,7 +28,7 @@ struct DeadShow: AsyncParsableCommand, Look {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (letter, history) = try await file.withReader { broker in
+        let (letter, history) = try await store.withReader { broker in
             (try await broker.deadLetter(id), try await broker.failedAttempts(of: id))
         }
         guard let letter else { throw Failure(.leftover, "there is no dead letter \(id)") }

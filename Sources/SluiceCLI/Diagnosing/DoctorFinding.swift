@@ -14,11 +14,11 @@ struct DoctorFinding {
         ])
     }
 
-    private static func problem(_ text: String, _ advice: String) -> DoctorFinding {
+    static func problem(_ text: String, _ advice: String) -> DoctorFinding {
         DoctorFinding(isProblem: true, text: text, advice: advice)
     }
 
-    private static func note(_ text: String, _ advice: String) -> DoctorFinding {
+    static func note(_ text: String, _ advice: String) -> DoctorFinding {
         DoctorFinding(isProblem: false, text: text, advice: advice)
     }
 
@@ -186,24 +186,28 @@ struct DoctorFinding {
     }
 
     private static func ofQueues(_ facts: FileFacts) -> [DoctorFinding] {
+        ofStates(facts.states.map { ($0.state, $0.count) }, dead: Int(facts.deadLetterCount))
+    }
+
+    /// Reports queues that need somebody, and dead letters.
+    static func ofStates(_ states: [(state: String, count: Int)], dead count: Int) -> [DoctorFinding] {
         let advice = [
             "parked": "`sluice queues` shows why; fix the cause, then `sluice retry` or `sluice remove`",
             "undecodable": "ship code that reads the payloads, or remove the actions",
             "unknown kind": "run a program that has a route for the kind",
             "no route": "run a program that has a route for the queues",
         ]
-        var findings = facts.states.compactMap { state, count in
+        var findings = states.compactMap { state, count in
             advice[state].map { problem("\(queues(count)) \(count == 1 ? "is" : "are") \(state)", $0) }
         }
         for (state, text, advice) in [
             ("held", "held", "`sluice holds` shows who holds them and why; `sluice resume` ends a hold"),
             ("gate", "waiting for a gate", "`sluice queues` shows which; `sluice gate open` opens it"),
         ] {
-            guard let count = facts.states.first(where: { $0.state == state })?.count else { continue }
+            guard let count = states.first(where: { $0.state == state })?.count else { continue }
             findings.append(.note("\(queues(count)) \(count == 1 ? "is" : "are") \(text)", advice))
         }
-        if facts.deadLetterCount > 0 {
-            let count = facts.deadLetterCount
+        if count > 0 {
             findings.append(
                 .note(
                     count == 1 ? "there is 1 dead letter" : "there are \(count) dead letters",
@@ -280,6 +284,6 @@ struct DoctorFinding {
         holders.count > 1 ? verb : verb + "s"
     }
 
-    private static func queues(_ count: Int) -> String { count == 1 ? "1 queue" : "\(count) queues" }
+    static func queues(_ count: Int) -> String { count == 1 ? "1 queue" : "\(count) queues" }
 }
 #endif

@@ -35,7 +35,7 @@ struct HandlerCommand: ParsableArguments {
     ///
     /// - Returns: The handler process, if one process performs many actions.
     func route(
-        _ broker: Broker,
+        _ broker: any ToolBroker,
         _ policy: RunPolicy,
         _ times: RunTimes,
         _ keeper: CommandKeeper,

@@ -134,7 +134,7 @@ struct Importer<Item: Sendable> {
     private static var concernsALine: Set<SluiceError.Code> {
         [
             .invalidQueueName, .invalidKind, .invalidGate, .invalidOptions, .sortKeyMismatch,
-            .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull,
+            .sortKeyNotANumber, .payloadNotJSON, .payloadTooLarge, .queueFull, .unsupported,
         ]
     }
 }

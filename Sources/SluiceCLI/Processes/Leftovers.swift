@@ -7,10 +7,15 @@ enum Leftovers {
     ///
     /// Work that needs an operator comes before work that needs only more time.
     ///
-    /// - Parameter isLimited: Whether the time was limited; work that needs more time then has a status of
-    ///   its own.
-    static func report(_ broker: Broker, isLimited: Bool) async throws -> ExitStatus {
-        let left = try await broker.workLeft()
+    /// - Parameters:
+    ///   - patterns: The queues of the run.
+    ///   - isLimited: Whether the time was limited; work that needs more time then has a status of its own.
+    static func report(
+        _ broker: any ToolBroker,
+        _ patterns: [QueuePattern],
+        isLimited: Bool
+    ) async throws -> ExitStatus {
+        let left = try await broker.workLeft(of: patterns)
         let stuck = WorkLeft.Obstacle.allCases.reduce(0) { $0 + left.count($1) }
         if stuck > 0 {
             Terminal.remark("\(queues(stuck)) actions: \(obstacles(left)); see `sluice queues`")

@@ -20,7 +20,7 @@ extension ActionChange {
         of id: ActionID,
         done: String,
         deferred: String,
-        _ broker: Broker
+        _ broker: any ToolBroker
     ) async throws -> String {
         switch self {
         case .done: "\(id) \(done)"
@@ -35,12 +35,12 @@ extension OutputOption {
     /// Changes actions, and answers for each; ends with status 1 if one is not changed.
     func change(
         _ ids: [ActionID],
-        _ file: FileOption,
+        _ store: StoreOption,
         done: String,
         deferred: String,
-        _ body: (Broker, ActionID) async throws(SluiceError) -> ActionChange
+        _ body: (any ToolBroker, ActionID) async throws(SluiceError) -> ActionChange
     ) async throws {
-        let isComplete = try await file.withBroker { broker in
+        let isComplete = try await store.withBroker { broker in
             var isComplete = true
             for id in ids {
                 let change: ActionChange

@@ -18,12 +18,12 @@ struct Actions: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var selection: Selection
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let found = try await file.withReader { broker in
+        let found = try await store.withReader { broker in
             try await broker.actionSummaries(selection.pattern, limit: selection.readLimit)
         }
         let actions = selection.cut(found, named: "actions")

@@ -20,7 +20,7 @@ struct Backup: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(
         help: ArgumentHelp("The path of the copy; its directory must exist.", valueName: "destination"),
@@ -30,8 +30,25 @@ struct Backup: AsyncParsableCommand {
 
     @OptionGroup var output: OutputOption
 
+    private static let advice =
+        "copy a server's database with pg_dump, or its queues with `sluice export`"
+
+    func validate() throws { _ = try store.path(orAdvise: Self.advice) }
+
     func run() async throws {
-        try await file.withReader { try await $0.backup(to: destination) }
+        let path = try store.path(orAdvise: Self.advice)
+        try StoreOption.check(path)
+        var options = BrokerOptions()
+        options.file.role = .readOnly
+        options.file.makesMissing = false
+        let broker = try await Broker(file: path, options: options)
+        do {
+            try await broker.backup(to: destination)
+            await broker.close()
+        } catch {
+            await broker.close()
+            throw error
+        }
         let bytes = String(DatabaseFile.byteCount(of: destination) ?? 0)
         output.answer(
             "\(bytes) bytes copied to \(destination)",

@@ -3,13 +3,15 @@ internal import ArgumentParser
 internal import Sluice
 
 extension CompletionKind {
-    /// Completes queue names from the file that the command line names so far.
+    /// Completes queue names from the file or server that the command line names so far.
     static let queueNames = CompletionKind.custom { words, index, prefix async in
-        guard let path = path(in: words) else { return [] }
-        var option = FileOption()
-        option.path = path
+        var option = StoreOption()
+        option.file = value(of: ["--file", "-f"], in: words)
+        option.postgres = value(of: ["--postgres"], in: words)
+        option.schema = value(of: ["--schema"], in: words)
+        guard (option.file == nil) != (option.postgres == nil) else { return [] }
         let found = try? await option.withReader { broker in
-            try await broker.store.queueNames(from: prefix, limit: limit)
+            try await broker.queueNames(from: prefix, limit: limit)
         }
         // Names that a shell could not show are not offered.
         return (found ?? []).map(\.rawValue).filter { name in
@@ -20,11 +22,13 @@ extension CompletionKind {
     /// More suggestions would not help.
     private static let limit = 200
 
-    /// Returns the value of `--file` or `-f`.
-    private static func path(in words: [String]) -> String? {
+    /// Returns the value of an option.
+    private static func value(of names: [String], in words: [String]) -> String? {
         for (word, next) in zip(words, words.dropFirst() + [""]) {
-            if word == "--file" || word == "-f" { return next }
-            if word.hasPrefix("--file=") { return String(word.dropFirst(7)) }
+            if names.contains(word) { return next }
+            for name in names where word.hasPrefix(name + "=") && name.hasPrefix("--") {
+                return String(word.dropFirst(name.count + 1))
+            }
         }
         return nil
     }

@@ -26,33 +26,39 @@ struct Doctor: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Flag(help: "Compare indexes with their tables too, which reads the whole file several times.")
     var full = false
 
     @OptionGroup var output: OutputOption
 
+    func validate() throws {
+        guard full && store.isServer else { return }
+        throw ValidationError("--full is for files: check a server with pg_amcheck")
+    }
+
     func run() async throws {
-        try file.check()
-        let facts = try facts()
+        guard let path = store.file else { return try await checkServer() }
+        try StoreOption.check(path)
+        let facts = try facts(of: path)
         let holders = LockHolders(facts)
-        let findings = DoctorFinding.all(facts, holders, path: file.path)
+        let findings = DoctorFinding.all(facts, holders, path: path)
         if output.json {
-            Terminal.answer(json(facts, holders, findings))
+            Terminal.answer(json(facts, holders, findings, path))
         } else {
-            Terminal.answer(lines(facts, holders, findings))
+            Terminal.answer(lines(facts, holders, findings, path))
         }
         if findings.contains(where: \.isProblem) { throw Failure(.leftover) }
     }
 
     /// Reads the facts about the file, or reports the process that locks it.
-    private func facts() throws -> FileFacts {
-        let looked = Result { () throws(SluiceError) in try FileFacts(of: file.path, isFull: full) }
+    private func facts(of path: String) throws -> FileFacts {
+        let looked = Result { () throws(SluiceError) in try FileFacts(of: path, isFull: full) }
         guard case .failure(let error) = looked, error.code == .databaseLocked else {
             return try looked.get()
         }
-        let owners = LockTable.owners(path: file.path)
+        let owners = LockTable.owners(path: path)
         guard !owners.isEmpty else { throw error }
         let names = Self.names(owners.map { LockHolder(pid: $0, name: LockTable.programName(of: $0)) })
         throw Failure(
@@ -62,12 +68,17 @@ struct Doctor: AsyncParsableCommand, Look {
         )
     }
 
-    private func lines(_ facts: FileFacts, _ holders: LockHolders, _ findings: [DoctorFinding]) -> [String] {
+    private func lines(
+        _ facts: FileFacts,
+        _ holders: LockHolders,
+        _ findings: [DoctorFinding],
+        _ path: String
+    ) -> [String] {
         let paint = output.paint
         let known = facts.steps.count + facts.missingStepCount
         let lines = Facts.lines(
             [
-                ("file", "\(file.path), \(Self.size(facts.byteCount)), WAL \(Self.size(facts.walByteCount))"),
+                ("file", "\(path), \(Self.size(facts.byteCount)), WAL \(Self.size(facts.walByteCount))"),
                 ("sluice", "\(SluiceCommand.version), schema \(facts.steps.count) of \(known)"),
                 ("SQLite", FileFacts.libraryVersion),
                 ("pragmas", facts.pragmas.map { "\($0.name)=\($0.value)" }.joined(separator: " ")),
@@ -85,6 +96,11 @@ struct Doctor: AsyncParsableCommand, Look {
             ],
             paint
         )
+        return lines + [""] + Self.lines(findings, paint)
+    }
+
+    /// The findings, and their sum.
+    static func lines(_ findings: [DoctorFinding], _ paint: Paint) -> [String] {
         let remarks = findings.flatMap { finding in
             [
                 paint("\(finding.isProblem ? "!" : "-") ", finding.isProblem ? .red : .yellow)
@@ -93,7 +109,7 @@ struct Doctor: AsyncParsableCommand, Look {
             ]
         }
         let isHealthy = !findings.contains(where: \.isProblem)
-        return lines + [""] + remarks + [paint(Self.verdict(findings), isHealthy ? .green : .red)]
+        return remarks + [paint(verdict(findings), isHealthy ? .green : .red)]
     }
 
     /// Lists the processes that run the queues.
@@ -119,7 +135,12 @@ struct Doctor: AsyncParsableCommand, Look {
         return ((problems == 0 ? ["healthy"] : []) + parts.compactMap { $0 }).joined(separator: ", ")
     }
 
-    private func json(_ facts: FileFacts, _ holders: LockHolders, _ findings: [DoctorFinding]) -> String {
+    private func json(
+        _ facts: FileFacts,
+        _ holders: LockHolders,
+        _ findings: [DoctorFinding],
+        _ path: String
+    ) -> String {
         let runners = facts.runners.map {
             JSONText.object([
                 ("pid", String($0.pid)), ("is_dead", String($0.isDead)),
@@ -127,7 +148,7 @@ struct Doctor: AsyncParsableCommand, Look {
             ])
         }
         return JSONText.object([
-            ("file", JSONText.string(file.path)),
+            ("file", JSONText.string(path)),
             ("version", JSONText.string(SluiceCommand.version)),
             ("sqlite", JSONText.string(FileFacts.libraryVersion)),
             ("schema", JSONText.array(facts.steps.map { JSONText.string($0) })),

@@ -36,7 +36,7 @@ struct Drain: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var handler: HandlerCommand
     @OptionGroup var policy: RunPolicy
 
@@ -49,7 +49,8 @@ struct Drain: AsyncParsableCommand {
     var deadline: Deadline?
 
     func validate() throws {
-        _ = try policy.times(within: deadline?.span(from: SystemClock().wallMicroseconds), of: "--deadline")
+        let limit = deadline?.span(from: SystemClock().wallMicroseconds)
+        try policy.check(for: store, try policy.times(within: limit, of: "--deadline"), handler)
     }
 
     func run() async throws {
@@ -64,12 +65,27 @@ struct Drain: AsyncParsableCommand {
         Terminal.passesOn()
         Terminal.hurries(within: times.patience)
         let stop = StopRequests()
-        let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
+        let isExec = handler.exec != nil
+        let options = try policy.brokerOptions(times, keeper, isExec: isExec)
+        let broker = try await store.open(options, lease: policy.lease(times, isExec: isExec))
         do {
             await Descriptors.takeTimers()
             await broker.remarkOnLeftovers()
-            try await drain(broker, times, clock, keeper, stop)
-            let status = try await Leftovers.report(broker, isLimited: true)
+            let process = try handler.route(broker, policy, times, keeper, stop)
+            let run = QueueRun(
+                broker: broker,
+                process: process,
+                keeper: keeper,
+                times: times,
+                clock: clock,
+                stop: stop
+            )
+            if let file = broker as? Broker {
+                try await drain(file, run)
+            } else {
+                try await drainServer(run)
+            }
+            let status = try await Leftovers.report(broker, policy.patterns, isLimited: true)
             await broker.close()
             keeper.close()
             if status != .success { throw Failure(status) }
@@ -79,15 +95,15 @@ struct Drain: AsyncParsableCommand {
         }
     }
 
+    /// Runs the queues until nothing is left that is due before the end.
+    private func drainServer(_ run: QueueRun) async throws {
+        let (broker, patterns, limit) = (run.broker, policy.patterns, run.times.work ?? Self.longestPause)
+        try await run.run { await broker.waitUntilIdle(patterns, within: limit, telling: Leftovers.tell) }
+    }
+
     /// Runs the broker as in processing time that the system has granted.
-    private func drain(
-        _ broker: Broker,
-        _ times: RunTimes,
-        _ clock: SystemClock,
-        _ keeper: CommandKeeper,
-        _ stop: StopRequests
-    ) async throws {
-        let process = try handler.route(broker, policy, times, keeper, stop)
+    private func drain(_ broker: Broker, _ run: QueueRun) async throws {
+        let (times, clock, process) = (run.times, run.clock, run.process)
         let time = ProcessTime(clock: clock, end: times.work)
         var options = BackgroundOptions()
         // Run as long as there is time.
@@ -101,14 +117,14 @@ struct Drain: AsyncParsableCommand {
             processing: time,
             options: options
         )
-        let serving = process.map { process in Task { await process.serve(by: keeper) } }
+        let serving = process.map { process in Task { await process.serve(by: run.keeper) } }
         time.begin()
         let running = Task {
             // Whatever ends the run, ends the time.
             defer { time.end(isDone: false) }
             try await background.run()
         }
-        stop.connect { count in
+        run.stop.connect { count in
             // The coordinator alone would stop the broker a moment later.
             broker.beginStop(grace: count == 1 ? times.grace : .zero)
             if count == 1 { time.expire() }

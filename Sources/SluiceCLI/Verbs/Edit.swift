@@ -22,7 +22,7 @@ struct Edit: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(help: ArgumentHelp("The number of an action.", valueName: "id"), transform: ActionID.argument)
     var id: ActionID
@@ -37,14 +37,14 @@ struct Edit: AsyncParsableCommand {
 
     func run() async throws {
         if let payload { return try await replace(with: payload) }
-        let state = try await file.withReader { try await $0.action(id) }
+        let state = try await store.withReader { try await $0.action(id) }
         // Not an editor for what cannot be saved.
         if state.details?.isSealed == true {
             throw Failure(.refused, "\(id) is left as it is: \(Self.isSealed)")
         }
         guard let old = state.details?.payload, isOpen(state.phase) else {
             let change: ActionChange = if case .running = state.phase { .running } else { .missing }
-            return try await output.change([id], file, done: "", deferred: "") { _, _ in change }
+            return try await output.change([id], store, done: "", deferred: "") { _, _ in change }
         }
         try await Editor.edit(old) { new in
             guard new != old else {
@@ -68,7 +68,7 @@ struct Edit: AsyncParsableCommand {
 
     private func replace(with payload: String) async throws {
         let later = "its next attempt gets the new payload"
-        try await output.change([id], file, done: "has a new payload", deferred: later) {
+        try await output.change([id], store, done: "has a new payload", deferred: later) {
             broker,
             id throws(SluiceError) in
             if try await broker.action(id).details?.isSealed == true {

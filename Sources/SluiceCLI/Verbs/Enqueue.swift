@@ -49,7 +49,7 @@ struct Enqueue: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Option(
         help: ArgumentHelp("The queue; with --from, --queue-field can replace it.", valueName: "name"),
@@ -147,9 +147,9 @@ extension Enqueue {
             sortKey: key,
             payload: try payload ?? Self.standardInput()
         )
-        let broker = try await file.openToEnqueue()
+        let broker = try await store.openToEnqueue()
         do {
-            let ids = try await broker.enqueue(raw: [action], facts.options)
+            let ids = try await broker.enqueue(raw: [action], facts.options, options: nil)
             await broker.close()
             for id in ids { output.answer(id.description, [("id", id.description)]) }
         } catch {
@@ -162,7 +162,7 @@ extension Enqueue {
         // Opened first: if the input is missing, no file of queues is created.
         var reader = try LineReader(path: path, maximumByteCount: BrokerOptions().maximumPayloadByteCount)
         defer { reader.close() }
-        let broker = try await file.openToEnqueue()
+        let broker = try await store.openToEnqueue()
         let plan = LinePlan(
             queue: queueField.map(LinePlan.Queue.field) ?? .fixed(queue ?? ""),
             queuePrefix: queuePrefix ?? "",
@@ -172,7 +172,10 @@ extension Enqueue {
             sortType: sortType
         )
         var importer = Importer(
-            .init(store: { try await broker.enqueue(raw: $0, facts.options).count }, batchSize: batchSize),
+            .init(
+                store: { try await broker.enqueue(raw: $0, facts.options, options: nil).count },
+                batchSize: batchSize
+            ),
             StopRequests()
         )
         do {

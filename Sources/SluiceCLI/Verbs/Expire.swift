@@ -19,7 +19,7 @@ struct Expire: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
     var ids: [ActionID]
@@ -38,7 +38,7 @@ struct Expire: AsyncParsableCommand {
 
     func run() async throws {
         let end = at.map { "expires at \(Times.text($0.date))" } ?? "does not expire"
-        try await output.change(ids, file, done: end, deferred: "after this attempt it \(end)") {
+        try await output.change(ids, store, done: end, deferred: "after this attempt it \(end)") {
             broker,
             id throws(SluiceError) in
             try await broker.setExpiry(id, at?.date)

@@ -26,7 +26,7 @@ struct Export: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Option(
         help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
@@ -42,12 +42,13 @@ struct Export: AsyncParsableCommand, Look {
     private static let pageByteCount = 8 * 1_024 * 1_024
 
     func run() async throws {
-        let form = try QueuePattern(queue).form()
-        try await file.withReader { broker in
+        let pattern = QueuePattern(queue)
+        _ = try pattern.form()
+        try await store.withReader { broker in
             var last = ActionID(rawValue: .min)
             while true {
-                let page = try await broker.store.page(
-                    of: form,
+                let page = try await broker.exportPage(
+                    pattern,
                     after: last,
                     limit: Self.pageSize,
                     byteLimit: Self.pageByteCount

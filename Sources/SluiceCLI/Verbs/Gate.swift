@@ -36,11 +36,11 @@ struct Gate: AsyncParsableCommand {
                 """
         )
 
-        @OptionGroup var file: FileOption
+        @OptionGroup var store: StoreOption
         @OptionGroup var output: OutputOption
 
         func run() async throws {
-            let gates = try await file.withReader { try await $0.gates() }
+            let gates = try await store.withReader { try await $0.gates() }
             guard !output.json else { return Terminal.answer(gates.map(Self.json)) }
             var table = Table([
                 .init(heading: "GATE"), .init(heading: "STATE"), .init(heading: "SINCE"),
@@ -84,7 +84,7 @@ struct Gate: AsyncParsableCommand {
                 """
         )
 
-        @OptionGroup var file: FileOption
+        @OptionGroup var store: StoreOption
 
         @Argument(help: ArgumentHelp("The gate.", valueName: "name"))
         var name: String
@@ -92,7 +92,7 @@ struct Gate: AsyncParsableCommand {
         @OptionGroup var output: OutputOption
 
         func run() async throws {
-            try await file.withBroker { try await $0.openGate(GateName(name), isKept: true) }
+            try await store.withBroker { try await $0.openGate(GateName(name), isKept: true, spread: .zero) }
             Gate.answer(name, "open", output)
         }
     }
@@ -112,7 +112,7 @@ struct Gate: AsyncParsableCommand {
                 """
         )
 
-        @OptionGroup var file: FileOption
+        @OptionGroup var store: StoreOption
 
         @Argument(help: ArgumentHelp("The gate.", valueName: "name"))
         var name: String
@@ -130,7 +130,7 @@ struct Gate: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await file.withBroker {
+            try await store.withBroker {
                 try await $0.closeGate(GateName(name), isKept: true, for: span?.duration)
             }
             Gate.answer(name, "closed", output)

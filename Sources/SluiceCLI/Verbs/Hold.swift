@@ -19,13 +19,13 @@ struct Hold: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var scope: Scope
     @OptionGroup var facts: HoldFacts
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (id, _, members) = try await facts.hold(try scope.required(), in: file)
+        let (id, _, members) = try await facts.hold(try scope.required(), in: store)
         output.answer(id.description, members)
     }
 }

@@ -17,11 +17,11 @@ struct Holds: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let holds = try await file.withReader { try await $0.holds() }
+        let holds = try await store.withReader { try await $0.holds() }
         guard !output.json else { return Terminal.answer(holds.map(Self.json)) }
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),

@@ -47,7 +47,7 @@ struct Import: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Option(
         help: ArgumentHelp("The lines, or a folder; - is lines of standard input.", valueName: "path"),
@@ -85,6 +85,13 @@ struct Import: AsyncParsableCommand {
     func run() async throws {
         let source = try ImportSource(from, as: format)
         if var reader = try FolderReader(source, kind: kind) {
+            guard !store.isServer else {
+                throw Failure(
+                    .usage,
+                    "a folder is imported into a file: then `sluice export --file` and `sluice import --postgres` "
+                        + "move its actions to the server"
+                )
+            }
             guard !skipBad && firstLine == 1 else {
                 throw Failure(.usage, "--skip-bad and --first-line are for lines, not for a folder")
             }
@@ -104,7 +111,7 @@ extension Import {
         let lineLimit = BrokerOptions().maximumPayloadByteCount + 64 * 1_024
         var reader = try LineReader(path: from, maximumByteCount: lineLimit)
         defer { reader.close() }
-        let broker = try await file.openToEnqueue()
+        let broker = try await store.openToEnqueue()
         var importer = Importer<TransferredAction>(
             .init(
                 store: { try await broker.take($0).count },
@@ -131,7 +138,7 @@ extension Import {
     }
 
     private func enqueueEntries(of reader: inout FolderReader, in queue: QueueName) async throws {
-        let broker = try await file.openToEnqueue()
+        let broker = try await store.openToEnqueue()
         var importer = Importer<TransferredAction>(
             .init(
                 store: { try await broker.take($0).compactMap(\.self).count },

@@ -22,7 +22,7 @@ struct Move: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
     var ids: [ActionID]
@@ -44,7 +44,7 @@ struct Move: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await file.withBroker { broker in
+        let isComplete = try await store.withBroker { broker in
             var isComplete = true
             // In reverse order, since each is put before the previous one.
             for id in front ? ids.reversed() : ids {
@@ -56,7 +56,7 @@ struct Move: AsyncParsableCommand {
         if !isComplete { throw Failure(.leftover) }
     }
 
-    private func move(_ id: ActionID, _ broker: Broker) async throws -> ActionChange {
+    private func move(_ id: ActionID, _ broker: any ToolBroker) async throws -> ActionChange {
         let change: ActionChange
         do throws(SluiceError) {
             if let to {

@@ -20,7 +20,7 @@ struct Pause: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(
         help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
@@ -32,7 +32,7 @@ struct Pause: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (id, earlier, members) = try await facts.hold(QueuePattern(pattern), in: file)
+        let (id, earlier, members) = try await facts.hold(QueuePattern(pattern), in: store)
         let others = earlier.map { "hold \($0.id) by \($0.holder)" }.joined(separator: ", ")
         output.answer(
             "\(pattern) is paused by hold \(id)" + (others.isEmpty ? "" : ", and was before by \(others)"),

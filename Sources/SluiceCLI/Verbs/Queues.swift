@@ -34,7 +34,7 @@ struct Queues: AsyncParsableCommand, Look {
     /// The most queues that are read to be sorted.
     private static let readLimit = 1_000_000
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var selection: Selection
 
     @Option(help: ArgumentHelp("Only queues in this state; can be repeated.", valueName: "state"))
@@ -59,14 +59,14 @@ struct Queues: AsyncParsableCommand, Look {
     }
 
     func run() async throws {
-        let found = try await file.withReader { broker in
+        let found = try await store.withReader { broker in
             try await broker.lookBesideLocks { try await find(broker) }
         }
         let queues = selection.cut(found, named: "queues")
         Terminal.answer(output.json ? queues.map(\.json) : QueueStatus.table(queues).lines(output.paint))
     }
 
-    private func find(_ broker: Broker) async throws -> [QueueStatus] {
+    private func find(_ broker: any ToolBroker) async throws -> [QueueStatus] {
         let isListed = sort == .name && because == nil
         let states = state.isEmpty ? nil : Set(state.map(\.state))
         var found = try await broker.statuses(

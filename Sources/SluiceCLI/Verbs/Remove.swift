@@ -23,7 +23,7 @@ struct Remove: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
     var ids: [ActionID] = []
@@ -41,7 +41,7 @@ struct Remove: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await file.withBroker { broker in
+        let isComplete = try await store.withBroker { broker in
             if let tag {
                 answer(try await broker.cancel(tag: tag))
             } else if let pattern = scope.pattern {
@@ -62,7 +62,7 @@ struct Remove: AsyncParsableCommand {
     }
 
     /// - Returns: Whether all existed.
-    private func removeEach(_ broker: Broker) async throws -> Bool {
+    private func removeEach(_ broker: any ToolBroker) async throws -> Bool {
         var isComplete = true
         for id in ids {
             let word: String
@@ -82,7 +82,7 @@ struct Remove: AsyncParsableCommand {
     }
 
     /// Explains why an action does not exist, and what can be done.
-    static func absence(of id: ActionID, _ broker: Broker) async throws -> String {
+    static func absence(of id: ActionID, _ broker: any ToolBroker) async throws -> String {
         guard try await broker.deadLetter(id) != nil else {
             return "too late: \(id) does not exist; `sluice actions` lists all"
         }

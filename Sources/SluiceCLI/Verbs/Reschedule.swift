@@ -25,7 +25,7 @@ struct Reschedule: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
     var ids: [ActionID]
@@ -47,7 +47,7 @@ struct Reschedule: AsyncParsableCommand {
     func run() async throws {
         let later = at.flatMap { $0.date > Date() ? $0.date : nil }
         let done = later.map { "is scheduled for \(Times.text($0))" } ?? "is due now"
-        try await output.change(ids, file, done: done, deferred: "it is not changed") {
+        try await output.change(ids, store, done: done, deferred: "it is not changed") {
             broker,
             id throws(SluiceError) in
             try await broker.reschedule(id, notBefore: at?.date)

@@ -20,7 +20,7 @@ struct Resume: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(
         help: ArgumentHelp("Queues or prefixes that were held.", valueName: "pattern"),
@@ -58,7 +58,7 @@ struct Resume: AsyncParsableCommand {
     func run() async throws {
         let patterns = queue.map { [$0] } ?? self.patterns
         for pattern in patterns { _ = try QueuePattern(pattern).form() }
-        let (ended, missing) = try await file.withBroker { broker in
+        let (ended, missing) = try await store.withBroker { broker in
             let holds = try await broker.holds()
             var missing: [String] = []
             var chosen = all ? holds : []

@@ -18,13 +18,13 @@ struct Retry: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var scope: Scope
     @OptionGroup var output: OutputOption
 
     func run() async throws {
         let pattern = try scope.required()
-        let count = try await file.withBroker { try await $0.retryNow(pattern) }
+        let count = try await store.withBroker { try await $0.retryNow(pattern) }
         output.answer(
             count == 1 ? "1 queue is tried again" : "\(count) queues are tried again",
             [("queue", JSONText.string(pattern.rawValue)), ("queues", String(count))]

@@ -93,7 +93,7 @@ struct Run: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
     @OptionGroup var handler: HandlerCommand
     @OptionGroup var policy: RunPolicy
 
@@ -114,7 +114,9 @@ struct Run: AsyncParsableCommand {
     )
     var span: Span?
 
-    func validate() throws { _ = try policy.times(within: span?.duration, of: "--for") }
+    func validate() throws {
+        try policy.check(for: store, try policy.times(within: span?.duration, of: "--for"), handler)
+    }
 
     func run() async throws {
         let clock = SystemClock()
@@ -126,14 +128,22 @@ struct Run: AsyncParsableCommand {
         times.remarkIfNone(of: "--for leaves no time")
         Terminal.passesOn()
         let stop = StopRequests()
-        let broker = try await file.open(try policy.brokerOptions(times, keeper, isExec: handler.exec != nil))
+        let isExec = handler.exec != nil
+        let options = try policy.brokerOptions(times, keeper, isExec: isExec)
+        let broker = try await store.open(options, lease: policy.lease(times, isExec: isExec))
         do {
             await Descriptors.takeTimers()
             await broker.remarkOnLeftovers()
             let process = try handler.route(broker, policy, times, keeper, stop)
-            let status = try await run(broker, process, times, clock, stop) {
-                await process?.serve(by: keeper)
-            }
+            let run = QueueRun(
+                broker: broker,
+                process: process,
+                keeper: keeper,
+                times: times,
+                clock: clock,
+                stop: stop
+            )
+            let status = try await runQueues(run)
             await broker.close()
             keeper.close()
             if status != .success { throw Failure(status) }
@@ -143,66 +153,16 @@ struct Run: AsyncParsableCommand {
         }
     }
 
-    /// Runs the broker until it is stopped, its time is over, or nothing is left to run.
-    ///
     /// - Returns: The exit status.
-    private func run(
-        _ broker: Broker,
-        _ process: HandlerProcess?,
-        _ times: RunTimes,
-        _ clock: SystemClock,
-        _ stop: StopRequests,
-        serve: @escaping @Sendable () async -> Void
-    ) async throws -> ExitStatus {
-        try await runUntilStopped(broker, process, times, clock, stop, serve)
-        if stop.count > 0 { return .success }
+    private func runQueues(_ run: QueueRun) async throws -> ExitStatus {
+        let (broker, patterns) = (run.broker, policy.patterns)
+        let wait: @Sendable () async -> Void = {
+            await broker.waitUntilIdle(patterns, within: nil, telling: Leftovers.tell)
+        }
+        try await run.run(until: untilEmpty ? wait : nil)
+        if run.stop.count > 0 { return .success }
         guard untilEmpty || span != nil else { return .success }
-        return try await Leftovers.report(broker, isLimited: span != nil)
-    }
-
-    private func runUntilStopped(
-        _ broker: Broker,
-        _ process: HandlerProcess?,
-        _ times: RunTimes,
-        _ clock: SystemClock,
-        _ stop: StopRequests,
-        _ serve: @escaping @Sendable () async -> Void
-    ) async throws {
-        let serving = Task { await serve() }
-        let waiting = untilEmpty ? Task { await broker.waitUntilIdle(telling: Leftovers.tell) } : nil
-        let running = Task {
-            // A broker that does not run never becomes idle.
-            defer { waiting?.cancel() }
-            try await broker.run()
-        }
-        let end: @Sendable (Duration) -> Void = { grace in
-            let ended = broker.beginStop(grace: grace)
-            Task {
-                await ended()
-                // If the broker had not begun to run, stopping has no effect: it must not begin.
-                running.cancel()
-            }
-        }
-        stop.connect { count in
-            Terminal.hurries(within: times.patience)
-            end(count == 1 ? times.grace : .zero)
-        }
-        let timer = times.work.map { work in
-            Task {
-                do { try await clock.sleep(untilUptime: work) } catch { return }
-                Terminal.hurries(within: times.patience)
-                end(times.grace)
-            }
-        }
-        if let waiting {
-            await waiting.value
-            await broker.stop(grace: times.grace)
-        }
-        let result = await running.result
-        timer?.cancel()
-        process?.close()
-        await serving.value
-        try result.get()
+        return try await Leftovers.report(broker, patterns, isLimited: span != nil)
     }
 }
 #endif

@@ -26,7 +26,7 @@ struct Show: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(help: ArgumentHelp("The queue.", valueName: "queue"), completion: .queueNames)
     var name: String?
@@ -63,9 +63,9 @@ struct Show: AsyncParsableCommand, Look {
     }
 
     private func show(_ id: ActionID) async throws {
-        let (state, more, history) = try await file.withReader { broker in
+        let (state, more, history) = try await store.withReader { broker in
             (
-                try await broker.action(id), try await broker.store.keyAndGroups(of: id),
+                try await broker.action(id), try await broker.keyAndGroups(of: id),
                 try await broker.failedAttempts(of: id)
             )
         }
@@ -81,7 +81,7 @@ struct Show: AsyncParsableCommand, Look {
     }
 
     private func show(queue name: String) async throws {
-        let found = try await file.withReader { broker in
+        let found = try await store.withReader { broker in
             try await broker.lookBesideLocks { try await find(name, broker) }
         }
         guard let findings = found else {
@@ -98,7 +98,7 @@ struct Show: AsyncParsableCommand, Look {
         }
     }
 
-    private func find(_ name: String, _ broker: Broker) async throws -> Findings? {
+    private func find(_ name: String, _ broker: any ToolBroker) async throws -> Findings? {
         let queue = try QueueName.argument(name)
         let status = try await broker.status(of: queue)
         guard status.state != .empty else { return nil }

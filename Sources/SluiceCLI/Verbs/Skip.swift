@@ -19,7 +19,7 @@ struct Skip: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Argument(
         help: ArgumentHelp("The queue.", valueName: "queue"),
@@ -36,7 +36,7 @@ struct Skip: AsyncParsableCommand {
     static let defaultReason = "skipped"
 
     func run() async throws {
-        let skip = try await file.withBroker { try await $0.skipHead(of: queue, reason: reason) }
+        let skip = try await store.withBroker { try await $0.skipHead(of: queue, reason: reason) }
         let (word, id): (String, ActionID?) =
             switch skip {
             case .skipped(let id): ("skipped", id)

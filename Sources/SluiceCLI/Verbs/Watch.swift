@@ -31,7 +31,7 @@ struct Watch: AsyncParsableCommand, Look {
             """
     )
 
-    @OptionGroup var file: FileOption
+    @OptionGroup var store: StoreOption
 
     @Option(
         help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
@@ -54,7 +54,7 @@ struct Watch: AsyncParsableCommand, Look {
         // A key whose action is blocked reports this soon.
         options.file.lockTimeout = .seconds(1)
         if terminal == nil { options.file.role = .readOnly }
-        try await file.withBroker(options) { broker in
+        try await store.withBroker(options) { broker in
             if let terminal {
                 try await watch(broker, on: terminal, events)
             } else {
@@ -65,13 +65,14 @@ struct Watch: AsyncParsableCommand, Look {
 
     // MARK: - On a screen
 
-    private func watch(_ broker: Broker, on terminal: RawTerminal, _ events: WatchEvents) async throws {
+    private func watch(_ broker: any ToolBroker, on terminal: RawTerminal, _ events: WatchEvents) async throws
+    {
         var eye = WatchEye(QueuePattern(queue))
         var pace = WatchPace()
         var model = WatchModel()
         var frame = FrameWriter()
         for await event in events.stream {
-            let drawing = WatchDrawing(title: file.path, size: terminal.size, paint: output.paint)
+            let drawing = WatchDrawing(title: store.title(broker), size: terminal.size, paint: output.paint)
             switch event {
             case .stop: return
             case .resized: break
@@ -105,7 +106,11 @@ struct Watch: AsyncParsableCommand, Look {
     }
 
     /// - Returns: The message about it.
-    private func perform(_ act: WatchModel.Act, _ broker: Broker, _ drawing: WatchDrawing) async -> String {
+    private func perform(
+        _ act: WatchModel.Act,
+        _ broker: any ToolBroker,
+        _ drawing: WatchDrawing
+    ) async -> String {
         let (undone, queue): (String, QueueName)
         switch act {
         case .hold(let name): (undone, queue) = ("held", name)
@@ -121,11 +126,12 @@ struct Watch: AsyncParsableCommand, Look {
                 try await broker.hold(
                     QueuePattern(queue.rawValue),
                     by: HoldFacts.user,
-                    reason: "sluice watch"
+                    reason: "sluice watch",
+                    for: nil
                 )
                 return try await message("held: \(name)", queue, broker, withReason: false)
             case .resume:
-                let count = try await broker.endHolds(matching: QueuePattern(queue.rawValue))
+                let count = try await broker.endHolds(matching: QueuePattern(queue.rawValue), by: nil)
                 guard count > 0 else { return "held by its prefix: \(name); see `sluice holds`" }
                 return try await message("resumed: \(name)", queue, broker)
             case .retry:
@@ -147,10 +153,10 @@ struct Watch: AsyncParsableCommand, Look {
     }
 
     /// Names the processes that hold the lock, if the system reports them.
-    private func words(for error: SluiceError, _ broker: Broker) async -> String {
-        guard error.code == .databaseLocked, let holders = try? await broker.health().lockHolders,
-            !holders.isEmpty
-        else { return error.message }
+    private func words(for error: SluiceError, _ broker: any ToolBroker) async -> String {
+        guard error.code == .databaseLocked else { return error.message }
+        let holders = await broker.lockHolders()
+        guard !holders.isEmpty else { return error.message }
         let names = holders.map { "\($0)" + (LockTable.programName(of: $0).map { " (\($0))" } ?? "") }
         return "process \(names.joined(separator: ", ")) has the write lock"
     }
@@ -159,7 +165,7 @@ struct Watch: AsyncParsableCommand, Look {
     private func message(
         _ sentence: String,
         _ queue: QueueName,
-        _ broker: Broker,
+        _ broker: any ToolBroker,
         withReason: Bool = true
     ) async throws(SluiceError) -> String {
         let status = try await broker.status(of: queue)
@@ -172,7 +178,7 @@ struct Watch: AsyncParsableCommand, Look {
 
     // MARK: - In lines
 
-    private func log(_ broker: Broker, _ events: WatchEvents) async throws {
+    private func log(_ broker: any ToolBroker, _ events: WatchEvents) async throws {
         var eye = WatchEye(QueuePattern(queue))
         var pace = WatchPace()
         var log = WatchLog()
@@ -189,13 +195,13 @@ struct Watch: AsyncParsableCommand, Look {
 
     /// Returns a picture, if it is time for one.
     private func look(
-        _ broker: Broker,
+        _ broker: any ToolBroker,
         _ eye: inout WatchEye,
         _ pace: inout WatchPace
     ) async throws -> WatchPicture? {
         let start = ContinuousClock.now
         guard pace.mayLook(at: start) else { return nil }
-        guard pace.isDue(at: start, marker: try await broker.store.commitMarker()) else { return nil }
+        guard pace.isDue(at: start, marker: try await broker.changeMarker()) else { return nil }
         let picture = try await eye.look(broker, at: start)
         let end = ContinuousClock.now
         pace.looked(at: end, taking: start.duration(to: end))

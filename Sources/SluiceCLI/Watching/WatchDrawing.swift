@@ -42,7 +42,7 @@ struct WatchDrawing {
     // MARK: - Above
 
     private func header(_ picture: WatchPicture) -> String {
-        let names = picture.runners.map { "\($0)" }.joined(separator: ", ")
+        let names = picture.runners.joined(separator: ", ")
         let runner =
             switch picture.runners.count {
             case 0: "no process runs the queues"

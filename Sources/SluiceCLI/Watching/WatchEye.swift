@@ -17,12 +17,12 @@ struct WatchEye {
     }
 
     /// Reads the file.
-    mutating func look(_ broker: Broker, at now: ContinuousClock.Instant) async throws -> WatchPicture {
-        let arrivals = try await broker.store.arrivals(since: last)
-        let queues = try await broker.statuses(matching: pattern, limit: Self.limit)
-        let runners = try await broker.store.runningProcesses()
+    mutating func look(_ broker: any ToolBroker, at now: ContinuousClock.Instant) async throws -> WatchPicture
+    {
+        let arrivals = try await broker.newActions(since: last)
+        let queues = try await broker.statuses(matching: pattern, in: nil, limit: Self.limit)
         var picture = picture(queues, arrivals, now)
-        picture.runners = runners.filter { !$0.isDead }.map(\.pid)
+        picture.runners = try await broker.runnerNames()
         return picture
     }
 

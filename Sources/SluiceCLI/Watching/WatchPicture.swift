@@ -20,8 +20,8 @@ struct WatchPicture {
     var rateOut: Double?
     /// How many queues each state has.
     var states: [QueueStatus.State: Int] = [:]
-    /// The living processes that run the queues.
-    var runners: [Int64] = []
+    /// The living processes that run the queues: their numbers, of a server their names.
+    var runners: [String] = []
 
     /// The order of the counts of states: the more a state needs a person, the earlier.
     static let stateOrder: [QueueStatus.State] = [

@@ -7,7 +7,7 @@ internal import Sluice
 /// A call that fails because the connection is lost leaves it closed; the next one connects again.
 actor PostgresConnection {
     private let queue: SerialQueue
-    private let address: PostgresAddress
+    nonisolated let address: PostgresAddress
     private var link: PostgresLink?
     private var isClosed = false
     /// The server's clock for the connection's calls, in tests.

@@ -10,12 +10,14 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
     case lost(String)
     /// The server has refused the statement, and nothing of it was done.
     case refused(state: String, message: String, detail: String?)
+    /// The schema lacks tables or functions, and may not be changed; with the reason.
+    case schemaMissing(String)
 
     /// Whether the connection cannot be used any more.
     var endsConnection: Bool {
         switch self {
         case .lost: true
-        case .closed, .cannotConnect: false
+        case .closed, .cannotConnect, .schemaMissing: false
         case .refused(let state, _, _): state.hasPrefix("08") || state.hasPrefix("57P")
         }
     }
@@ -26,7 +28,7 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
         case .refused(let state, _, _):
             ["40001", "40P01"].contains(state) || endsConnection || state == "53300"
         case .cannotConnect: true
-        case .lost, .closed: false
+        case .lost, .closed, .schemaMissing: false
         }
     }
 
@@ -48,6 +50,7 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
             )
         case .refused(let state, let message, let detail):
             Self.error(task, state, message, detail)
+        case .schemaMissing(let reason): SluiceError(.schemaMissing, "\(task): \(reason)")
         }
     }
 

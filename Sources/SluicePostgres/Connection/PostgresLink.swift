@@ -16,6 +16,12 @@ final class PostgresLink {
 
     /// Connects, for at most the address's `connect_timeout`.
     init(_ address: PostgresAddress) throws(PostgresFailure) {
+        guard address.settings != nil else {
+            throw .cannotConnect(
+                "the address is no connection string that libpq can read; in a URL, write special characters "
+                    + "of a password as %XX"
+            )
+        }
         let names = address.parameters.map(\.name)
         let values = address.parameters.map(\.value)
         let connection = withStrings(names.map(Optional.some)) { names in

@@ -86,11 +86,17 @@ struct ActionSummaryRow {
 
 /// A row of the function `sluice_dead_letters`.
 struct DeadLetterRow {
-    static let sql = """
-        SELECT action, queue, kind, why, error, attempts, payload, sort_type, sort_key, tag, gate, version, \
-        \(microseconds("died_at")) AS died_at, \(microseconds("enqueued_at")) AS enqueued_at \
-        FROM @sluice_dead_letters($1, $2, $3, $4, $5)
+    /// - Parameters:
+    ///   - source: What else is read from.
+    ///   - arguments: Those of the function.
+    static func sql(_ source: String = "", _ arguments: String = "$1, $2, $3, $4, $5") -> String {
         """
+        SELECT l.action, l.queue, l.kind, l.why, l.error, l.attempts, l.payload, l.sort_type, l.sort_key, \
+        l.tag, l.gate, l.version, \(microseconds("l.died_at")) AS died_at, \
+        \(microseconds("l.enqueued_at")) AS enqueued_at \
+        FROM \(source)@sluice_dead_letters(\(arguments)) AS l
+        """
+    }
 
     let letter: DeadLetter
 

@@ -242,7 +242,7 @@ extension PostgresFailure {
         switch self {
         case .refused(let state, _, _):
             ["SL002", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
-        case .closed: true
+        case .closed, .schemaMissing: true
         case .cannotConnect, .lost: false
         }
     }

@@ -4,9 +4,20 @@ internal import Sluice
 /// Makes and upgrades the tables and functions of a schema, each step in a transaction, one process at a
 /// time.
 enum PostgresSchema {
-    static func migrate(_ connection: PostgresConnection, _ schema: String) async throws(PostgresFailure) {
+    /// - Parameter makesMissing: If not, a schema that lacks steps is an error.
+    static func migrate(
+        _ connection: PostgresConnection,
+        _ schema: String,
+        makesMissing: Bool = true
+    ) async throws(PostgresFailure) {
         let steps = Migration.postgres
         var version = try await version(connection, schema)
+        if !makesMissing, version ?? 0 < steps.count {
+            throw .schemaMissing(
+                version.map { "it has \($0) of \(steps.count) steps; the next broker that runs updates it" }
+                    ?? "there are no queues in it; the first broker that enqueues or runs makes them"
+            )
+        }
         if version == nil {
             try await create(connection, schema)
             version = 0

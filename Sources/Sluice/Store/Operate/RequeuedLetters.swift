@@ -5,7 +5,9 @@ package struct RequeuedLetters: Sendable {
     /// The first that remains, with the reason.
     package var firstKept: (action: ActionID, reason: String)?
 
-    mutating func add(_ other: RequeuedLetters) {
+    package init() {}
+
+    package mutating func add(_ other: RequeuedLetters) {
         count += other.count
         keptCount += other.keptCount
         firstKept = firstKept ?? other.firstKept

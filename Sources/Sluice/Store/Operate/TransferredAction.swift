@@ -49,3 +49,43 @@ package struct TransferredAction: Sendable, Hashable {
         trace = row.optionalText(11).flatMap { TraceText.fields(of: $0).isEmpty ? nil : $0 }
     }
 }
+
+extension TransferredAction {
+    /// Refuses an action that no queue can hold.
+    func validate(_ coder: PayloadCoder) throws(SluiceError) {
+        try queue.validateForActions()
+        try validateKind(kind)
+        if sortKey.hasNaN { throw SluiceError(.sortKeyNotANumber, "the sort key is not a number") }
+        if let tag { try EnqueueOptions.validate(tag: tag) }
+        guard version >= 1 else { throw SluiceError(.invalidOptions, "a version must be 1 or more") }
+        try gate?.validate()
+        try groups.validate()
+        if let trace { try TraceText.validate(trace) }
+        try key?.validate()
+        guard (0...Self.maximumAttempts).contains(attempts) else {
+            throw SluiceError(.invalidOptions, "give an action 0 to \(Self.maximumAttempts) attempts")
+        }
+        try coder.check(RawAction(queue: queue, kind: kind, payload: payload))
+    }
+}
+
+extension Drafter {
+    /// Drafts an action that was exported, as it is: without the options of its queue.
+    package func draft(_ action: TransferredAction) throws(SluiceError) -> ActionDraft {
+        try action.validate(coder)
+        guard let version = Int32(exactly: action.version) else {
+            throw SluiceError(.invalidOptions, "a version must be at most \(Int32.max)")
+        }
+        var draft = ActionDraft(
+            queue: action.queue,
+            kind: action.kind,
+            sortKey: action.sortKey,
+            payload: action.payload,
+            version: Int(version),
+            notBefore: action.notBefore,
+            extras: DraftExtras(expiresAt: action.expiresAt, tag: action.tag, gate: action.gate)
+        )
+        draft.trace = action.trace
+        return draft
+    }
+}

@@ -1,0 +1,207 @@
+#if CommandLineTool && PostgreSQL
+internal import Sluice
+internal import SluicePostgres
+
+/// Findings about queues on a server.
+extension DoctorFinding {
+    /// Older snapshots make queues slow, as they keep deleted rows.
+    private static let oldSnapshot: Duration = .seconds(60)
+    /// So many deleted rows for each that is left are too many, once there are some.
+    private static let deadRatio: Int64 = 10
+    private static let fewRows: Int64 = 10_000
+    /// Times of schedules and expiries are then surely wrong.
+    private static let wrongClock: Duration = .seconds(2)
+    private static let firstVersion = 15
+
+    /// Returns all findings about a server, the worst first.
+    static func all(_ health: PostgresHealth) -> [DoctorFinding] {
+        let findings =
+            ofServer(health) + ofTransactions(health) + ofTables(health) + ofSettings(health)
+            + ofWorkers(health) + ofQueues(health)
+        return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
+    }
+
+    private static func ofServer(_ health: PostgresHealth) -> [DoctorFinding] {
+        var findings: [DoctorFinding] = []
+        if health.versionNumber / 10_000 < firstVersion {
+            findings.append(
+                .problem(
+                    "the server is PostgreSQL \(health.version)",
+                    "the queues need PostgreSQL \(firstVersion) or later: update the server"
+                )
+            )
+        }
+        if health.isStandby {
+            findings.append(
+                .problem(
+                    "the server is a standby, which only reads",
+                    "give the primary's address, or add target_session_attrs=read-write to it"
+                )
+            )
+        }
+        if !health.rings {
+            findings.append(
+                .note(
+                    "the doorbell does not work: a notification did not arrive on a connection that listened",
+                    "idle workers poll instead. Behind a pooler set `listens` to false, or give "
+                        + "`listeningURL` an address past it"
+                )
+            )
+        }
+        if abs(health.clockAhead) >= wrongClock {
+            let side = health.clockAhead > .zero ? "ahead of" : "behind"
+            findings.append(
+                .note(
+                    "this machine's clock is \(Times.span(abs(health.clockAhead))) \(side) the server's",
+                    "the server's clock counts for the queues; synchronize both, as programs compute times "
+                        + "of schedules and expiries by their machine's clock"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func abs(_ span: Duration) -> Duration { span < .zero ? .zero - span : span }
+
+    private static func ofTransactions(_ health: PostgresHealth) -> [DoctorFinding] {
+        let old = health.snapshots.filter { $0.age >= oldSnapshot || $0.state == "slot" }
+        var findings = old.map { snapshot in
+            let name = snapshot.application.isEmpty ? "" : " (\(snapshot.application))"
+            let age = snapshot.state == "slot" ? "" : " since \(Times.span(snapshot.age)) ago"
+            return problem(
+                "\(snapshot.owner)\(name) holds a snapshot, \(snapshot.state)\(age): deleted rows stay, and "
+                    + "queues become slow",
+                "end it, if it is not a dump or report that soon ends: for a process "
+                    + "SELECT pg_terminate_backend(PROCESS)"
+            )
+        }
+        if health.preparedCount > 0 {
+            findings.append(
+                .note(
+                    "there are prepared transactions: \(health.preparedCount)",
+                    "one that nobody ends keeps its locks and deleted rows for ever: see pg_prepared_xacts, "
+                        + "and end them with COMMIT PREPARED or ROLLBACK PREPARED"
+                )
+            )
+        }
+        if !health.seesSessions {
+            findings.append(
+                .note(
+                    "the role \(health.user) does not see the transactions of other roles",
+                    "to check them: GRANT pg_read_all_stats TO \(health.user)"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func ofTables(_ health: PostgresHealth) -> [DoctorFinding] {
+        var findings: [DoctorFinding] = []
+        if health.settings["autovacuum"] == "off" || health.settings["track_counts"] == "off" {
+            findings.append(
+                .problem(
+                    "autovacuum is off: deleted rows stay, and queues become slow",
+                    "ALTER SYSTEM SET autovacuum = on, also track_counts; then SELECT pg_reload_conf()"
+                )
+            )
+        }
+        for table in health.tables where !table.hasAutovacuum {
+            findings.append(
+                .problem(
+                    "autovacuum is off for the table \(table.name)",
+                    "ALTER TABLE \(table.name) RESET (autovacuum_enabled)"
+                )
+            )
+        }
+        for table in health.tables
+        where table.deadCount >= fewRows && table.deadCount > table.liveCount * deadRatio {
+            findings.append(
+                .problem(
+                    "the table \(table.name) has \(table.deadCount) deleted rows and \(table.liveCount) others",
+                    "something holds an old snapshot, or autovacuum cannot keep up: see the findings about "
+                        + "snapshots, and VACUUM \(table.name)"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func ofSettings(_ health: PostgresHealth) -> [DoctorFinding] {
+        var findings: [DoctorFinding] = []
+        for name in ["fsync", "full_page_writes"] where health.settings[name] == "off" {
+            findings.append(
+                .problem(
+                    "\(name) is off: a crash of the machine can destroy the database",
+                    "ALTER SYSTEM SET \(name) = on"
+                )
+            )
+        }
+        let commit = health.settings["synchronous_commit"] ?? ""
+        if commit == "off" {
+            findings.append(
+                .problem(
+                    "synchronous_commit is off: a crash of the server loses actions, and claims whose handlers "
+                        + "ran",
+                    "set it to on for the roles that enqueue and run: ALTER ROLE … SET synchronous_commit = on"
+                )
+            )
+        }
+        let standbys = health.settings["synchronous_standby_names"] ?? ""
+        if standbys.isEmpty || commit == "local" {
+            findings.append(
+                .note(
+                    "no synchronous standby is configured: a failover can lose actions, and hand a queue to "
+                        + "another process while a handler runs",
+                    "if the loss of the machine must lose nothing, set synchronous_standby_names"
+                )
+            )
+        } else if health.seesSessions, health.synchronousStandbyCount == 0 {
+            findings.append(
+                .problem(
+                    "no synchronous standby is connected (\(standbys)): commits wait for it",
+                    "start it, or change synchronous_standby_names"
+                )
+            )
+        }
+        if health.settings["idle_in_transaction_session_timeout"] == "0" {
+            findings.append(
+                .note(
+                    "idle_in_transaction_session_timeout is not set",
+                    "a program that leaves a transaction open after an enqueue stops enqueues into that "
+                        + "queue: set it to some seconds for the roles that enqueue"
+                )
+            )
+        }
+        let isolation = health.settings["default_transaction_isolation"] ?? ""
+        if isolation != "read committed" {
+            findings.append(
+                .problem(
+                    "default_transaction_isolation is \(isolation) for the role \(health.user): it cannot run "
+                        + "queues",
+                    "ALTER ROLE \(health.user) SET default_transaction_isolation = 'read committed'"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func ofWorkers(_ health: PostgresHealth) -> [DoctorFinding] {
+        let lapsed = health.workers.filter { $0.leaseLeft <= .zero }.map { worker in
+            problem(
+                "the lease of \(worker.name), which ran the queues, ended "
+                    + "\(Times.span(.zero - worker.leaseLeft)) ago"
+                    + (worker.runningCount == 0 ? "" : "; it had \(worker.runningCount) actions"),
+                "a worker takes over its queues when its own lease has lasted for a whole lease; if none runs, "
+                    + "start one"
+            )
+        }
+        guard lapsed.count == health.workers.count, health.actionCount > 0 else { return lapsed }
+        let advice = "start one, such as `sluice run`"
+        return lapsed + [.note("actions wait and no process runs the queues", advice)]
+    }
+
+    private static func ofQueues(_ health: PostgresHealth) -> [DoctorFinding] {
+        ofStates(health.states.map { ($0.rawValue, $1) }.sorted { $0.0 < $1.0 }, dead: health.deadLetterCount)
+    }
+}
+#endif

@@ -1,0 +1,171 @@
+#if CommandLineTool
+internal import ArgumentParser
+internal import Sluice
+#if PostgreSQL
+internal import SluicePostgres
+#endif
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Where the queues are: in a file, or on a server of PostgreSQL.
+struct StoreOption: ParsableArguments {
+    @Option(
+        name: [.customShort("f"), .customLong("file")],
+        help: ArgumentHelp("The file of queues.", valueName: "path"),
+        completion: .file()
+    )
+    var file: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Instead of a file: the address of a PostgreSQL database, as libpq reads it. Other users can see "
+                + "it in a list of processes: keep passwords in ~/.pgpass, in PGPASSWORD or in a service "
+                + "file.",
+            valueName: "url"
+        )
+    )
+    var postgres: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --postgres: the schema that has the queues (default: sluice).",
+            valueName: "name"
+        )
+    )
+    var schema: String?
+
+    func validate() throws {
+        func refuse(_ isWrong: Bool, _ message: String) throws {
+            if isWrong { throw ValidationError(message) }
+        }
+        try refuse(file == "", "--file is empty; give the path of a file")
+        try refuse(file == nil && postgres == nil, "give one of --file and --postgres")
+        try refuse(file != nil && postgres != nil, "--file and --postgres exclude each other")
+        try refuse(schema != nil && postgres == nil, "--schema needs --postgres")
+        guard let postgres else { return }
+        try refuse(
+            postgres.isEmpty,
+            "--postgres is empty; give an address, or postgres:// for the one in libpq's environment"
+        )
+        try refuse(
+            Secrets.hasUnescapedPassword(postgres),
+            "--postgres has more than one @, or a / before it: write special characters of a password as %XX, "
+                + "such as %40 for @"
+        )
+        #if !PostgreSQL
+        throw ValidationError(
+            "this tool was built without PostgreSQL: install libpq-dev, and build it with "
+                + "swift build --product sluice --traits CommandLineTool,PostgreSQL"
+        )
+        #endif
+    }
+
+    /// Whether the queues are on a server.
+    var isServer: Bool { postgres != nil }
+
+    /// What help and titles call it; without a password.
+    func title(_ broker: any ToolBroker) -> String { file ?? broker.place }
+
+    /// Returns the path, for a verb that is for files alone.
+    ///
+    /// - Parameter advice: What to do with a server instead.
+    func path(orAdvise advice: String) throws -> String {
+        guard let file else { throw ValidationError("this verb is for files: \(advice)") }
+        return file
+    }
+
+    /// Opens the queues; what is missing is made.
+    ///
+    /// - Parameter lease: How long a server keeps the queues for this process; `nil` is the default.
+    func open(_ options: BrokerOptions, lease: Duration? = nil) async throws -> any ToolBroker {
+        guard let file else { return try await openServer(options, makesMissing: true, lease: lease) }
+        return try await Broker(file: file, options: options)
+    }
+
+    /// Opens the queues to enqueue; what is missing is made.
+    func openToEnqueue() async throws -> any ToolBroker {
+        var options = BrokerOptions()
+        options.file.role = .enqueueOnly
+        return try await open(options)
+    }
+
+    /// Opens existing queues; makes neither a file nor tables.
+    func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> any ToolBroker {
+        guard let file else { return try await openServer(options, makesMissing: false) }
+        try Self.check(file)
+        var options = options
+        options.file.makesMissing = false
+        return try await Broker(file: file, options: options)
+    }
+
+    /// Throws if there is no such file.
+    static func check(_ path: String) throws(Failure) {
+        if access(path, F_OK) != 0 && errno == ENOENT {
+            throw Failure(
+                .cannotOpen,
+                "there is no file \(path): check --file; only enqueue, run, drain and import make one"
+            )
+        }
+    }
+
+    private func openServer(
+        _ options: BrokerOptions,
+        makesMissing: Bool,
+        lease: Duration? = nil
+    ) async throws -> any ToolBroker {
+        #if PostgreSQL
+        var server = PostgresOptions()
+        server.schema = schema ?? server.schema
+        server.lease = lease ?? server.lease
+        server.makesMissing = makesMissing
+        do throws(SluiceError) {
+            return try await PostgresBroker(postgres ?? "", options: options, server: server)
+        } catch {
+            guard error.code == .schemaMissing else { throw error }
+            throw Failure(
+                .cannotOpen,
+                "\(error.message): check --postgres and --schema; only enqueue, run, drain and import make "
+                    + "queues"
+            )
+        }
+        #else
+        // The arguments have been refused.
+        throw Failure(.usage, "this tool was built without PostgreSQL")
+        #endif
+    }
+}
+
+extension StoreOption {
+    /// Opens existing queues for reading.
+    func withReader<Output>(
+        _ options: BrokerOptions = BrokerOptions(),
+        _ work: (any ToolBroker) async throws -> Output
+    ) async throws -> Output {
+        var options = options
+        options.file.role = .readOnly
+        return try await withBroker(options, work)
+    }
+
+    /// Opens existing queues for one piece of work.
+    func withBroker<Output>(
+        _ options: BrokerOptions = BrokerOptions(),
+        _ work: (any ToolBroker) async throws -> Output
+    ) async throws -> Output {
+        let broker = try await openExisting(options)
+        do {
+            let output = try await work(broker)
+            await broker.close()
+            return output
+        } catch {
+            await broker.close()
+            throw error
+        }
+    }
+}
+#endif

@@ -1,0 +1,66 @@
+#if CommandLineTool
+internal import Sluice
+
+/// A broker of either store, with what the tool needs besides.
+protocol ToolBroker: ActionBroker {
+    /// What a title calls its queues.
+    var place: String { get }
+
+    // MARK: Reading
+
+    /// Returns the names of queues from a text on, also of empty ones.
+    func queueNames(from first: String, limit: Int) async throws -> [QueueName]
+    /// Returns the deduplication key of an action, also after its end, and its groups.
+    func keyAndGroups(of action: ActionID) async throws -> (key: String?, groups: ActionGroups)
+    /// Returns waiting and running actions after one, in the order in which they were enqueued.
+    func exportPage(
+        _ pattern: QueuePattern,
+        after last: ActionID,
+        limit: Int,
+        byteLimit: Int
+    ) async throws -> [TransferredAction]
+    /// Reads, and remarks on processes that keep others from writing meanwhile.
+    func lookBesideLocks<Output>(_ look: () async throws -> Output) async throws -> Output
+    /// Returns the processes that hold the write lock, as far as they are known.
+    func lockHolders() async -> [Int]
+
+    // MARK: Watching
+
+    /// A number that differs after commits of others.
+    func changeMarker() async throws -> Int64
+    /// Returns the actions enqueued after the last of an earlier call; `nil` asks only for the last number.
+    func newActions(since earlier: ActionID?) async throws -> Store.Arrivals
+    /// Returns the living processes that run the queues.
+    func runnerNames() async throws -> [String]
+
+    // MARK: Acting
+
+    /// Enqueues exported actions, all or none, in their order; `nil` if a key is or was stored here.
+    func take(_ actions: [TransferredAction]) async throws -> [ActionID?]
+    /// Puts the dead letters of a pattern back, and returns which stay and why.
+    func requeueLetters(
+        _ pattern: QueuePattern,
+        cause: DeadLetterCause?
+    ) async throws(SluiceError) -> RequeuedLetters
+
+    // MARK: Running
+
+    /// Reports commands of killed runs that are still being ended, since their actions wait for that.
+    func remarkOnLeftovers() async
+    /// Begins to stop the broker; returns what waits until no handler runs.
+    func beginStop(grace: Duration?) -> @Sendable () async -> Void
+    /// Waits until a running broker has nothing left to run or to wait for in the queues of its routes.
+    ///
+    /// - Parameters:
+    ///   - patterns: Those of the routes.
+    ///   - limit: Returns already if what is left is due only after this time.
+    ///   - tell: Called, until it returns `true`, while only a time or another process can end the wait.
+    func waitUntilIdle(
+        _ patterns: [QueuePattern],
+        within limit: Duration?,
+        telling tell: (IdleWait) -> Bool
+    ) async
+    /// Returns the work that is left in the queues of some patterns.
+    func workLeft(of patterns: [QueuePattern]) async throws -> WorkLeft
+}
+#endif

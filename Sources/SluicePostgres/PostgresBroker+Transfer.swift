@@ -1,0 +1,67 @@
+#if PostgreSQL
+package import Sluice
+
+/// Actions that leave for a file or another schema, and those that come from one.
+extension PostgresBroker {
+    /// Returns waiting and running actions, in the order in which they were enqueued: see `Store/page`.
+    ///
+    /// The limit of the payloads' bytes is approximate; only the page after the last is empty.
+    package func exportPage(
+        _ pattern: QueuePattern,
+        after last: ActionID,
+        limit: Int,
+        byteLimit: Int
+    ) async throws(SluiceError) -> [TransferredAction] {
+        let sql = """
+            SELECT action, queue, kind, sort_type, sort_key, payload, version, tag, gate, trace, \
+            \(microseconds("not_before")) AS not_before, \(microseconds("expires_at")) AS expires_at \
+            FROM @sluice_export($1, $2, $3, $4)
+            """
+        let rows = try await call(
+            "reading actions",
+            sql,
+            [pattern.rawValue, "\(last)", "\(limit)", "\(byteLimit)"]
+        )
+        return rows.map { row in
+            var action = TransferredAction(
+                queue: QueueName(row.text("queue")),
+                kind: row.text("kind"),
+                sortKey: row.sortKey,
+                payload: row.text("payload")
+            )
+            action.id = ActionID(rawValue: row.integer("action") ?? 0)
+            action.version = row.integer("version") ?? 1
+            action.tag = row["tag"]
+            action.gate = row["gate"].map { GateName($0) }
+            action.notBefore = row.time("not_before")
+            action.expiresAt = row.time("expires_at")
+            action.trace = row["trace"]
+            return action
+        }
+    }
+
+    /// Enqueues actions of a file or another schema, all or none, in their order; refuses what it would lose.
+    package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
+        for action in actions { try Self.checkCapacity(for: action) }
+        let ids = try await enqueuer.enqueue(actions.map { try book.drafter.draft($0) })
+        changed()
+        return ids
+    }
+
+    private static func checkCapacity(for action: TransferredAction) throws(SluiceError) {
+        guard action.groups.isEmpty else {
+            throw SluiceError(
+                .unsupported,
+                "groups of actions need a file: leave out starts_groups and member_of, or keep it there"
+            )
+        }
+        guard action.attempts == 0, action.key == nil, action.enqueuedAt == nil else {
+            throw SluiceError(.unsupported, "the entries of a folder need a file: import it into one first")
+        }
+        for time in [action.notBefore, action.expiresAt] {
+            guard let time, time.iso8601 != time.postgresText else { continue }
+            throw SluiceError(.invalidOptions, "a time is not in the years 1 to 9999, which the server has")
+        }
+    }
+}
+#endif
