@@ -69,10 +69,12 @@ enum ExitStatus: Int32 {
           70  an error inside the library
           73  the file cannot be opened: no directory, no permission, no database,
               one without queues to list, one of a newer version, or one on a
-              network file system; backup: the destination exists, and is kept
+              network file system; backup: the destination exists, and is kept;
+              --postgres: no server, no access, or no queues in the schema
           74  input or output failed, the disk is full, or the file is damaged or
-              was replaced while it was open
-          75  another process holds the file's lock; try again
+              was replaced while it was open; --postgres: the connection was lost
+          75  another process holds the file's lock, or a transaction that of a
+              server's queue; try again
         """
 }
 #endif

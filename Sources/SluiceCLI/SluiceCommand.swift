@@ -11,7 +11,7 @@ internal import Sluice
 struct SluiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",
-        abstract: "Queues of actions in a SQLite file: enqueue, run, inspect, operate.",
+        abstract: "Queues of actions, in a SQLite file or on PostgreSQL: enqueue, run, inspect, operate.",
         discussion: """
             Each queue runs its actions one at a time and in order; separate queues run at the same time. \
             Nothing is lost when a process dies.
@@ -22,6 +22,10 @@ struct SluiceCommand: AsyncParsableCommand {
             queue is its next action. A queue is parked when its head has failed for good: none of its \
             actions runs until the head is tried again, skipped or removed. A dead letter is an action that \
             ended without success, kept with its errors. `sluice queues` shows why each queue does not move.
+
+            SERVERS. Every verb but backup also takes --postgres with the address of a PostgreSQL database, in \
+            place of --file, and --schema. libpq reads it: its environment (PGHOST, PGSERVICE), ~/.pgpass and \
+            service files work. Keep passwords there, as `ps` shows the address to other users.
 
             Example:
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'
@@ -50,7 +54,7 @@ struct SluiceCommand: AsyncParsableCommand {
                 ]
             ),
             CommandGroup(
-                name: "Move between files",
+                name: "Move between files and servers",
                 subcommands: [Export.self, Import.self, Backup.self]
             ),
         ]

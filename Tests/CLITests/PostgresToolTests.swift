@@ -252,6 +252,36 @@ struct PostgresToolTests {
         #expect(result.lines.sorted() == ["mail/a", "mail/b"], "\(result)")
     }
 
+    @Test("The commands of the guide do what it has them do, in its order")
+    func guide() async throws {
+        let place = try ServerPlace()
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/SluicePostgres/SluicePostgres.docc/SluicePostgres.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let blocks = text.components(separatedBy: "```sh\n").dropFirst().compactMap {
+            $0.components(separatedBy: "```").first
+        }
+        #expect(blocks.count == 2)
+        // An address may have the schema of the queues no more than psql's: the tool's default is in a
+        // database of its own.
+        let database = "guide_\(UInt64.random(in: 0 ... .max))"
+        try await place.sql("CREATE DATABASE \(database)")
+        let url = place.server.url.replacing("/postgres?", with: "/\(database)?")
+        let commands = blocks.joined().replacing("postgres://ops@db.example/app", with: url)
+        let outbox = #"sluice enqueue --file outbox.sqlite --queue mail/bo --kind mail --payload '{}'"#
+        let tools = (Tool.path as NSString).deletingLastPathComponent
+        let script = try place.files.write(
+            "guide.sh",
+            "set -eu\ncd '\(place.files.directory)'\nPATH='\(tools)':$PATH\n\(outbox)\n" + commands
+        )
+        let result = try await Tool.launch("/bin/sh", ["-x", script])
+        #expect(result.status == .exited(0), "\(result)")
+        for line in ["1 enqueued, 0 refused", #"{"to": "ada@example.org"}"#, "see the lines with !"] {
+            #expect(result.lines.contains(line), "\(line): \(result)")
+        }
+        #expect(result.output.contains("broker stopped"), "\(result)")
+    }
+
     @Test("What a server cannot do is refused, with what to do instead")
     func refused() async throws {
         let place = try ServerPlace()

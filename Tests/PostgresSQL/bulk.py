@@ -299,3 +299,88 @@ def lanes(db):
     db.run("INSERT INTO sluice_state_rows(action_id,is_suspect) VALUES (%s,true)", action)
     db.value("SELECT sluice_move(%s,'c')", action)
     check("the lane that a suspect moves to is suspect (G7)", db.lane("c")["suspect"])
+
+
+@group
+def at_the_end(db):
+    db.reset()
+    letter, second = db.enqueue("a", key="x", tag="t"), db.enqueue("a")
+    db.retry(letter)
+    db.run("INSERT INTO sluice_attempt_rows VALUES (%s, 1, 1, 'retry', 'boom', now(), now())", letter)
+    nonce = db.value("SELECT nonce FROM sluice_action_rows WHERE id = %s", letter)
+    db.bury(letter)
+    new = db.value("SELECT sluice_requeue_at_end(%s)", letter)
+    check("a dead letter that goes to the end has a new number", (new > second, db.count("dead")), (True, 0))
+    check("and is behind all others, with its history and its key", db.order("a"), [second, new])
+    check(
+        "its history and key have the number too",
+        (
+            db.value("SELECT count(*) FROM sluice_failed_attempts(%s) WHERE error = 'boom'", new),
+            db.value("SELECT sluice_action_key(%s)", new),
+            db.action(new)["tag"],
+        ),
+        (1, "x", "t"),
+    )
+    check(
+        "its idempotency key is another",
+        db.value("SELECT nonce <> %s FROM sluice_action_rows WHERE id = %s", nonce, new),
+        True,
+    )
+    check("its queue is looked through from its start", (db.lane("a")["ready"], db.lane("a")["rewind"]), (True, True))
+    check("without a dead letter there is no number", db.value("SELECT sluice_requeue_at_end(%s)", letter), None)
+    db.reset()
+    small, large = (db.enqueue("a", sort_type="integer", sort_key=key) for key in ("1", "9"))
+    db.bury(small)
+    new = db.value("SELECT sluice_requeue_at_end(%s)", small)
+    check("it gets the largest sort key of its queue", (db.order("a"), db.action(new)["key"]), ([large, new], db.action(large)["key"]))
+    db.bury(new)
+    db.drop(large)
+    db.enqueue("a", sort_type="text", sort_key="b")
+    check("another type of sort key refuses it", db.error("SELECT sluice_requeue_at_end(%s)", new)[0], "SL006")
+    check("and it stays a dead letter", db.count("dead"), 1)
+
+
+@group
+def purging_many(db):
+    fill(db, 1100)
+    db.run("SELECT sluice_bury(array_agg(id), 'failed', 'x') FROM sluice_action_rows WHERE not_before IS NULL")
+    db.run("UPDATE sluice_dead_rows SET died_at = now() - id * interval '1 minute'")
+    db.run("UPDATE sluice_dead_rows SET cause = 'expired' WHERE id % 2 = 0")
+    newest = db.column("SELECT id FROM sluice_dead_rows ORDER BY died_at DESC LIMIT 100")
+    purge = "SELECT * FROM sluice_purge_all('q/*', %s, %s, %s, %s, %s)"
+    purged = calls = 0
+    at = through = None
+    while calls < 9:
+        row = db.row(purge, None, None, 100, at, through)
+        purged, at, through = purged + row[0], row[1], row[2]
+        calls += 1
+        if through is None:
+            break
+    check("purging many spares the newest", (purged, calls), (2100, 3))
+    left = "SELECT id FROM sluice_dead_rows ORDER BY died_at DESC"
+    check("and leaves them", db.column(left), newest)
+    limit = db.value("SELECT died_at FROM sluice_dead_rows ORDER BY died_at DESC OFFSET 49 LIMIT 1")
+    check("it purges what died before a time", db.row(purge, None, limit, 0, None, None)[0], 50)
+    check("it purges by cause", db.row(purge, "expired", None, 0, None, None)[0], 25)
+    check("other queues have none", db.row("SELECT * FROM sluice_purge_all('none')"), (0, None, None))
+    check("no history of theirs is left", db.count("attempt"), 0)
+
+
+@group
+def exports(db):
+    db.reset()
+    for queue, payload in (("m/a", "1"), ("n", "2"), ("m/b", '"' + "x" * 50 + '"'), ("m/a", "4"), ("m/a", "5")):
+        db.enqueue(queue, payload=payload, gate="g")
+    db.enqueue("m/later", not_before="2999-01-01")
+    page = "SELECT action, queue, payload FROM sluice_export(%s, %s, %s, %s)"
+    ids = [row[0] for row in db.all(page, "m/*", 0, 10, 10000)]
+    check("an export has the actions of a pattern, by number, also scheduled ones", ids, [1, 3, 4, 5, 6])
+    check("it goes on after a number", [row[0] for row in db.all(page, "m/*", 3, 2, 10000)], [4, 5])
+    check("a page ends after the bytes asked for", [row[0] for row in db.all(page, "*", 0, 10, 40)], [1, 2, 3])
+    check("queues have names in their order", db.column("SELECT sluice_queue_names('m/b', 2)"), ["m/b", "m/later"])
+    check("nothing has arrived since the last number", db.all("SELECT * FROM sluice_arrived(6)"), [(None, None, 6)])
+    check(
+        "what has arrived is counted by queue",
+        sorted(db.all("SELECT * FROM sluice_arrived(3)")),
+        [("m/a", 2, 6), ("m/later", 1, 6)],
+    )

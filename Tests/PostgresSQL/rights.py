@@ -60,6 +60,10 @@ def rights(db):
         "SELECT * FROM sluice_summaries('*', 5)",
         "SELECT * FROM sluice_action_states(pattern => '*')",
         "SELECT * FROM sluice_dead_letters('*')",
+        "SELECT * FROM sluice_export('*', 0, 5, 100)",
+        "SELECT sluice_action_key(1)",
+        "SELECT sluice_queue_names('', 5)",
+        "SELECT * FROM sluice_arrived(NULL)",
     ]
     check("a reader reads", refusals(db, READER, reads), {})
     writes = ["DELETE FROM sluice_actions", "SELECT sluice_cancel(1)", "SELECT * FROM sluice_action_rows"]
@@ -68,6 +72,8 @@ def rights(db):
         "SELECT sluice_cancel(1)",
         "SELECT sluice_retry_now('*')",
         "SELECT sluice_requeue_all('*')",
+        "SELECT sluice_requeue_at_end(1)",
+        "SELECT sluice_purge_all('*')",
         "DELETE FROM sluice_actions",
         "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('a', 'k', '1')",
         "UPDATE sluice_actions SET tag = 'x'",

@@ -11,7 +11,7 @@ internal import Foundation
 /// Checks the health of a file.
 struct Doctor: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
-        abstract: "Check the file, the library and other processes, and say what to do.",
+        abstract: "Check the file or server and the processes that use it, and say what to do.",
         discussion: """
             Creates and migrates nothing. Problems, marked with !, make the exit status 1; notes, marked \
             with -, do not. With --json: file, version, sqlite, schema (the steps), pragmas, bytes, \
@@ -19,8 +19,15 @@ struct Doctor: AsyncParsableCommand, Look {
             is_dead, running), actions, dead, holds, states (queues by state), findings (is_problem, \
             finding, advice), is_healthy.
 
+            With --postgres it checks the server's settings, old snapshots, tables with many deleted rows, \
+            the leases of workers, whether notifications arrive (LISTEN does not work through most poolers), \
+            and both clocks. A role without pg_read_all_stats does not see what other roles do. With --json: \
+            server, version, postgresql, schema (how many steps), settings, rings, runners (process, \
+            running, lease_left_s), actions, dead, holds, states, findings, is_healthy.
+
             Example:
               sluice doctor --file q.sqlite --full
+              sluice doctor --postgres 'postgres://ops@db.example/app'
 
             \(ExitStatus.help)
             """

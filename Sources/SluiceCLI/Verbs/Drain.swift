@@ -23,6 +23,8 @@ struct Drain: AsyncParsableCommand {
             SIGINT, SIGQUIT and SIGHUP do the same at once, a second one without the grace. Only another \
             connection that keeps the file's write lock delays the end, by some seconds.
 
+            With --postgres it does not wait for actions that other processes run.
+
             The next run continues with the actions that are left. The exit status shows whether there are \
             any, also after a signal: 0 none, 1 actions that need an operator, otherwise 10 work that could \
             run, is due later, or runs in another process. Standard error reports all of them.

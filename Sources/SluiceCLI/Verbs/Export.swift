@@ -21,6 +21,7 @@ struct Export: AsyncParsableCommand, Look {
             Example:
               sluice export --file q.sqlite --queue 'mail/*' > mail.jsonl
               sluice export --file q.sqlite | sluice import --file other.sqlite --from -
+              sluice export --file q.sqlite | sluice import --postgres URL --from -
 
             \(ExitStatus.help)
             """

@@ -17,6 +17,10 @@ struct Import: AsyncParsableCommand {
             The first refused line ends the import: the lines before it are stored, and the message says how \
             to continue. With --skip-bad all others are stored.
 
+            WITH --postgres a line is refused if the server cannot hold it: with groups, with a time outside \
+            the years 1 to 9999, or with a version above 2147483647. A folder needs a file: import it there, \
+            and export the file.
+
             FOLDERS. With --format auto the contents of a folder decide how it is read:
               customer-io  the folder of the iOS SDK's queue, with inventory.json
                            and tasks, or the folder around it, with queue

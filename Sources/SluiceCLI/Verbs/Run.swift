@@ -82,6 +82,12 @@ struct Run: AsyncParsableCommand {
             that costs no attempt either, since a service manager may signal all processes. The exit status \
             is then 0, even if actions are left.
 
+            WITH --postgres any number of processes on any machines share the queues. The server keeps a \
+            queue for this process while its lease (--lease) lasts. A process that is cut off from the \
+            server cancels its commands after two thirds of the lease, so that they have ended when another \
+            one takes over. If sluice is killed, its actions wait for the end of the lease. A stopped run \
+            gives its queues back at once.
+
             \(RunPolicy.orderHelp)
 
             Examples:
