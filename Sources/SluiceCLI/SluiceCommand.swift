@@ -23,9 +23,9 @@ struct SluiceCommand: AsyncParsableCommand {
             actions runs until the head is tried again, skipped or removed. A dead letter is an action that \
             ended without success, kept with its errors. `sluice queues` shows why each queue does not move.
 
-            SERVERS. Every verb but backup also takes --postgres with the address of a PostgreSQL database, in \
-            place of --file, and --schema. libpq reads it: its environment (PGHOST, PGSERVICE), ~/.pgpass and \
-            service files work. Keep passwords there, as `ps` shows the address to other users.
+            SERVERS. Every verb but backup also takes --postgres with the address of a PostgreSQL database, \
+            in place of --file, and --schema. libpq reads it: its environment (PGHOST, PGSERVICE), ~/.pgpass \
+            and service files work. Keep passwords there, as `ps` shows the address to other users.
 
             Example:
               sluice enqueue --file q.sqlite --queue hello --kind greet --payload '"Ada"'

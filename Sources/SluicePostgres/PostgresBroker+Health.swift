@@ -63,8 +63,8 @@ extension PostgresBroker {
             AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL OR state LIKE 'idle in transaction%') \
             UNION ALL SELECT 'the prepared transaction ' || gid, '', 'prepared', \
             (extract(epoch FROM clock_timestamp() - prepared) * 1000000)::bigint FROM pg_prepared_xacts \
-            UNION ALL SELECT 'the replication slot ' || slot_name, '', 'slot', NULL FROM pg_replication_slots \
-            WHERE xmin IS NOT NULL AND NOT active \
+            UNION ALL SELECT 'the replication slot ' || slot_name, '', 'slot', NULL \
+            FROM pg_replication_slots WHERE xmin IS NOT NULL AND NOT active \
             ORDER BY age DESC NULLS LAST LIMIT 20
             """
         let rows = try await call("reading about transactions", sql)

@@ -1,7 +1,7 @@
 #if PostgreSQL
 package import Sluice
 
-/// Actions that leave for a file or another schema, and those that come from one.
+/// Actions on their way between this schema and a file or another schema.
 extension PostgresBroker {
     /// Returns waiting and running actions, in the order in which they were enqueued: see `Store/page`.
     ///

@@ -66,12 +66,12 @@ extension PostgresBroker {
     /// An error of the server may pass, and is waited for.
     ///
     /// - Parameters:
-    ///   - limit: Returns already if what is left is due only after this time, or runs in other workers.
-    ///   - tell: Called, until it returns `true`, while only a time can end the wait.
+    ///   - limit: Returns already if the remaining work is due only after this time, or runs elsewhere.
+    ///   - report: Called, until it returns `true`, while only a time can end the wait.
     package func waitUntilIdle(
         _ patterns: [QueuePattern],
         within limit: Duration? = nil,
-        telling tell: (IdleWait) -> Bool
+        telling report: (IdleWait) -> Bool
     ) async {
         let start = options.clock.uptime
         var (mustRun, hasTold) = (!isRunning, false)
@@ -85,7 +85,7 @@ extension PostgresBroker {
                     guard let wait = IdleWait(left, waited: options.clock.uptime - start) else { return }
                     if case .later(let delay) = left.next {
                         if let limit, options.clock.uptime + delay >= start + limit { return }
-                        if !hasTold { hasTold = tell(wait) }
+                        if !hasTold { hasTold = report(wait) }
                     }
                 } catch {
                     if error.code == .closed { return }

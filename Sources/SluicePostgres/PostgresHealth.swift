@@ -1,11 +1,11 @@
 #if PostgreSQL
 package import Sluice
 
-/// What a server and a schema of queues say about themselves, for people who look after them.
+/// Facts about a server and a schema of queues, for the people who look after them.
 package struct PostgresHealth: Sendable {
     /// A transaction that keeps deleted rows from being removed.
     package struct Snapshot: Sendable {
-        /// The server's process, or the name of what is no process: a prepared transaction, a standby.
+        /// The server's process, a prepared transaction or a replication slot.
         package var owner: String
         package var application: String
         package var state: String
@@ -35,7 +35,7 @@ package struct PostgresHealth: Sendable {
     package var versionNumber = 0
     package var database = ""
     package var user = ""
-    /// The steps that the schema has, and those that this version of the library knows.
+    /// How many steps the schema has, and how many this version of the library knows.
     package var stepCount = 0
     package var knownStepCount = 0
     package var isStandby = false

@@ -133,9 +133,10 @@ struct PostgresRunTests {
             echo "$SLUICE_QUEUE $SLUICE_ID"; rmdir '\(folder)'/$SLUICE_QUEUE
             """
         let arguments = ["run", "--exec", script, "--until-empty", "--concurrency", "3"] + place.options
-        async let one = Tool.run(arguments)
-        async let two = Tool.run(arguments)
-        let results = try await [one, two]
+        let results = try await withThrowingTaskGroup(of: Tool.Result.self) { group in
+            for _ in 0..<2 { group.addTask { try await Tool.run(arguments) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
         #expect(results.allSatisfy { $0.status == .exited(0) }, "\(results)")
         let ran = results.flatMap(\.lines)
         #expect(Set(ran).count == 60 && ran.count == 60, "\(ran)")

@@ -52,7 +52,7 @@ struct PostgresToolTests {
         #expect(try await place.sluice("show", "--id", "99").status == .exited(1))
     }
 
-    @Test("enqueue stores one action, or one for each line of a file; a key is taken once")
+    @Test("enqueue stores one action; a key is taken once, and groups are refused")
     func enqueue() async throws {
         let place = try ServerPlace()
         let first = try await place.output(
@@ -103,6 +103,11 @@ struct PostgresToolTests {
             grouped.status == .exited(65) && grouped.errors.contains("groups of actions need"),
             "\(grouped)"
         )
+    }
+
+    @Test("enqueue --from stores the lines of a file, and refuses one by one")
+    func enqueueLines() async throws {
+        let place = try ServerPlace()
         let lines = """
             {"room": "a", "at": 2}
             {"room": "b", "at": 1}

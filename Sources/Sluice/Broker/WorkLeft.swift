@@ -40,9 +40,9 @@ package struct WorkLeft: Sendable {
         (self.earliest, self.counts) = (earliest, counts)
     }
 
-    /// Returns this work, with some of its due queues as those that another process runs.
+    /// Returns this work, with some of its due queues counted as run by another process.
     ///
-    /// - Parameter count: `nil` leaves out those that another process runs.
+    /// - Parameter count: `nil` leaves out the queues that another process runs.
     package func apart(_ count: Int?) -> WorkLeft {
         var left = self
         left.elsewhereCount = count ?? 0

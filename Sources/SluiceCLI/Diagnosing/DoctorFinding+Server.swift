@@ -117,7 +117,8 @@ extension DoctorFinding {
         where table.deadCount >= fewRows && table.deadCount > table.liveCount * deadRatio {
             findings.append(
                 .problem(
-                    "the table \(table.name) has \(table.deadCount) deleted rows and \(table.liveCount) others",
+                    "the table \(table.name) has \(table.deadCount) deleted rows and \(table.liveCount) "
+                        + "others",
                     "something holds an old snapshot, or autovacuum cannot keep up: see the findings about "
                         + "snapshots, and VACUUM \(table.name)"
                 )
@@ -140,9 +141,9 @@ extension DoctorFinding {
         if commit == "off" {
             findings.append(
                 .problem(
-                    "synchronous_commit is off: a crash of the server loses actions, and claims whose handlers "
-                        + "ran",
-                    "set it to on for the roles that enqueue and run: ALTER ROLE … SET synchronous_commit = on"
+                    "synchronous_commit is off: a crash of the server loses actions, and claims whose "
+                        + "handlers ran",
+                    "set it for the roles that enqueue and run: ALTER ROLE … SET synchronous_commit = on"
                 )
             )
         }
@@ -176,8 +177,8 @@ extension DoctorFinding {
         if isolation != "read committed" {
             findings.append(
                 .problem(
-                    "default_transaction_isolation is \(isolation) for the role \(health.user): it cannot run "
-                        + "queues",
+                    "default_transaction_isolation is \(isolation) for the role \(health.user): it cannot "
+                        + "run queues",
                     "ALTER ROLE \(health.user) SET default_transaction_isolation = 'read committed'"
                 )
             )
@@ -191,8 +192,8 @@ extension DoctorFinding {
                 "the lease of \(worker.name), which ran the queues, ended "
                     + "\(Times.span(.zero - worker.leaseLeft)) ago"
                     + (worker.runningCount == 0 ? "" : "; it had \(worker.runningCount) actions"),
-                "a worker takes over its queues when its own lease has lasted for a whole lease; if none runs, "
-                    + "start one"
+                "a worker takes over its queues when its own lease has lasted for a whole lease; if none "
+                    + "runs, start one"
             )
         }
         guard lapsed.count == health.workers.count, health.actionCount > 0 else { return lapsed }

@@ -37,8 +37,8 @@ extension Broker: ToolBroker {
     func waitUntilIdle(
         _ patterns: [QueuePattern],
         within limit: Duration?,
-        telling tell: (IdleWait) -> Bool
-    ) async { await waitUntilIdle(telling: tell) }
+        telling report: (IdleWait) -> Bool
+    ) async { await waitUntilIdle(telling: report) }
 
     func workLeft(of patterns: [QueuePattern]) async throws -> WorkLeft { try await workLeft() }
 }

@@ -55,8 +55,8 @@ struct StoreOption: ParsableArguments {
         )
         try refuse(
             Secrets.hasUnescapedPassword(postgres),
-            "--postgres has more than one @, or a / before it: write special characters of a password as %XX, "
-                + "such as %40 for @"
+            "--postgres has more than one @, or a / before it: write special characters of a password as "
+                + "%XX, such as %40 for @"
         )
         #if !PostgreSQL
         throw ValidationError(
@@ -69,7 +69,7 @@ struct StoreOption: ParsableArguments {
     /// Whether the queues are on a server.
     var isServer: Bool { postgres != nil }
 
-    /// What help and titles call it; without a password.
+    /// The name in titles; without a password.
     func title(_ broker: any ToolBroker) -> String { file ?? broker.place }
 
     /// Returns the path, for a verb that is for files alone.
@@ -80,7 +80,7 @@ struct StoreOption: ParsableArguments {
         return file
     }
 
-    /// Opens the queues; what is missing is made.
+    /// Opens the queues; a missing file or schema is made.
     ///
     /// - Parameter lease: How long a server keeps the queues for this process; `nil` is the default.
     func open(_ options: BrokerOptions, lease: Duration? = nil) async throws -> any ToolBroker {
@@ -88,7 +88,7 @@ struct StoreOption: ParsableArguments {
         return try await Broker(file: file, options: options)
     }
 
-    /// Opens the queues to enqueue; what is missing is made.
+    /// Opens the queues to enqueue; a missing file or schema is made.
     func openToEnqueue() async throws -> any ToolBroker {
         var options = BrokerOptions()
         options.file.role = .enqueueOnly

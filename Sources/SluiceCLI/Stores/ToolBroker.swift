@@ -19,7 +19,7 @@ protocol ToolBroker: ActionBroker {
         limit: Int,
         byteLimit: Int
     ) async throws -> [TransferredAction]
-    /// Reads, and remarks on processes that keep others from writing meanwhile.
+    /// Reads, and remarks on processes that keep others from writing.
     func lookBesideLocks<Output>(_ look: () async throws -> Output) async throws -> Output
     /// Returns the processes that hold the write lock, as far as they are known.
     func lockHolders() async -> [Int]
@@ -53,12 +53,12 @@ protocol ToolBroker: ActionBroker {
     ///
     /// - Parameters:
     ///   - patterns: Those of the routes.
-    ///   - limit: Returns already if what is left is due only after this time.
-    ///   - tell: Called, until it returns `true`, while only a time or another process can end the wait.
+    ///   - limit: Returns already if the remaining work is due only after this time.
+    ///   - report: Called, until it returns `true`, while only a time or another process can end the wait.
     func waitUntilIdle(
         _ patterns: [QueuePattern],
         within limit: Duration?,
-        telling tell: (IdleWait) -> Bool
+        telling report: (IdleWait) -> Bool
     ) async
     /// Returns the work that is left in the queues of some patterns.
     func workLeft(of patterns: [QueuePattern]) async throws -> WorkLeft

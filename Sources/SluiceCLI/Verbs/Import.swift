@@ -92,8 +92,8 @@ struct Import: AsyncParsableCommand {
             guard !store.isServer else {
                 throw Failure(
                     .usage,
-                    "a folder is imported into a file: then `sluice export --file` and `sluice import --postgres` "
-                        + "move its actions to the server"
+                    "a folder is imported into a file: then `sluice export --file` and "
+                        + "`sluice import --postgres` move its actions to the server"
                 )
             }
             guard !skipBad && firstLine == 1 else {
