@@ -1,5 +1,6 @@
 #if PostgreSQL
 internal import Logging
+internal import Sluice
 internal import Synchronization
 
 /// A connection that listens, so that enqueues of others wake an idle worker.
@@ -42,7 +43,10 @@ final class Doorbell: Sendable {
     private func begin(_ ring: @escaping @Sendable () -> Void) async {
         do throws(PostgresFailure) {
             try await connection?.listen(channel, ring: ring) { [weak self] in
-                self?.state.withLock { ($0.due, $0.isListening) = (.now, false) }
+                self?.state.withLock { state in
+                    state.isListening = false
+                    if !mutant("server doorbell") { state.due = .now }
+                }
                 ring()
             }
             state.withLock { $0.isListening = $0.due == nil }

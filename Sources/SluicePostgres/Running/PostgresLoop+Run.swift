@@ -126,7 +126,7 @@ extension PostgresLoop {
             work = Work()
             return
         }
-        if failure.mayHaveCommitted { work.mustResync = true }
+        if failure.mayHaveCommitted, !mutant("server resync") { work.mustResync = true }
         if case .closed = failure { throw failure.error(doing: "running the queues") }
         if failure.endsRun {
             options.logger.error("the broker cannot continue", metadata: ["error": "\(failure)"])

@@ -139,7 +139,7 @@ extension PostgresLoop {
             case "settled": results[claim] = .settled
             case "removed": results[claim] = .removed
             case "byApplication": results[claim] = .settledByApplication
-            case "stale": results[claim] = .stale
+            case "stale": results[claim] = mutant("server late outcome") ? .settled : .stale
             case "claimed":
                 work.nextClaim = max(work.nextClaim, claim + 1)
                 guard let claimed = claimed(row, claim) else { continue }

@@ -1,4 +1,5 @@
 #if PostgreSQL
+internal import Sluice
 internal import Synchronization
 
 /// This process as a worker, and its lease, by its own clock: it counts from before a renewal was sent.
@@ -43,7 +44,7 @@ final class WorkerLease: Sendable {
                 if isNew { state.isLost = true }
                 return (end, isNew)
             }
-            if isNew { lost() }
+            if isNew, !mutant("server lease") { lost() }
             // Cancelled when the run ends. A renewal is looked for well before its own time is over.
             try? await ContinuousClock().sleep(until: end > .now ? end : .now + length / 6)
         }
