@@ -16,7 +16,7 @@ extension PostgresLoop {
         // Whatever the loop waits for: others may run the queues soon.
         let watch = Task { [lease, options, runner] in
             await lease.watch {
-                options.logger.warning("the server does not answer: handlers are cancelled before the lease ends")
+                options.logger.warning("the server does not answer: handlers are cancelled in time")
                 runner.cancelClaimed(.stop)
             }
         }
