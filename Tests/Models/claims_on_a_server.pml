@@ -37,8 +37,10 @@
 #endif
 #define QUEUES 2
 #define ACTIONS 3
+#ifndef LEASE
 #define LEASE 2
 #define CANCEL 1
+#endif
 
 #define at(worker, queue) ((worker) * QUEUES + (queue))
 #define queue_of(action) ((action) == 3)
@@ -82,20 +84,28 @@ mtype mode[WORKERS] = fine;
 bool late_waits;
 byte late_worker;
 bool late_is_fenced;
+bool late_may_take;
 bool late_runs;
 mtype late_outcome[QUEUES] = nothing;
 byte late_number[QUEUES];
 byte late_action[QUEUES];
 
+bool is_hit;
 byte faults = FAULTS, lates = LATES, others = OTHERS;
 
 /* The receipt of a claim is its worker and its number (G6). */
-#if defined(NO_NUMBER_IN_RECEIPT)
-#define matches(w, q, its_number, its_action, old) (claim[at(w, q)] == its_action && !(old))
+#define holder(w, q) w
+#if defined(NO_CLAIM_IN_RECEIPT)
+#undef holder
+#define holder(w, q) (lane[q] != 0 -> lane[q] - 1 : w)
+#define matches(w, q, its_number, its_action, old) (claim[at(holder(w, q), q)] == its_action)
 #elif defined(NO_NEW_EPOCH)
 #define matches(w, q, its_number, its_action, old) (claim[at(w, q)] != 0 && number[at(w, q)] == its_number)
 #else
 #define matches(w, q, its_number, its_action, old) (claim[at(w, q)] != 0 && number[at(w, q)] == its_number && !(old))
+#endif
+#if defined(NO_CLAIM_IN_RECEIPT) || defined(NO_NEW_EPOCH)
+#define KEEPS_OLD_RECEIPTS
 #endif
 
 #ifdef NO_LANE_LOCK
@@ -104,19 +114,12 @@ byte faults = FAULTS, lates = LATES, others = OTHERS;
 #define is_free(q) (lane[q] == 0 && lane_locks[q] == 0)
 #endif
 
-/* A number that nobody knows; q and n are the caller's. */
-inline take_number(w) {
+/* A number that nobody knows: receipts are compared by worker and queue, so it is one of those. */
+inline take_number(w, q) {
     n = 1;
     do
-    :: (claim[at(w, 0)] && number[at(w, 0)] == n) || (claim[at(w, 1)] && number[at(w, 1)] == n) ||
-#ifdef NO_NEW_EPOCH
-       (handler[at(w, 0)] != nothing && !is_old[at(w, 0)] && held_number[at(w, 0)] == n) ||
-       (handler[at(w, 1)] != nothing && !is_old[at(w, 1)] && held_number[at(w, 1)] == n) ||
-#else
-       (handler[at(w, 0)] != nothing && held_number[at(w, 0)] == n) ||
-       (handler[at(w, 1)] != nothing && held_number[at(w, 1)] == n) ||
-#endif
-       (late_waits && late_worker == w && (late_number[0] == n || late_number[1] == n)) -> n++
+    :: (handler[at(w, q)] != nothing && !is_old[at(w, q)] && held_number[at(w, q)] == n) ||
+       (late_waits && late_worker == w && late_number[q] == n) -> n++
     :: else -> break
     od
 }
@@ -135,7 +138,7 @@ inline check_known(w) {
 }
 
 /* The first half of a step: the worker's row, its lease, the lanes of the receipts, some lanes that are free. */
-inline lock_step(w, its_outcome) {
+inline lock_step(w, its_outcome, may_take) {
 #ifdef NO_SHARE
     has_locked_row = age[w] > 0;    /* only a renewal locks the row */
 #else
@@ -154,7 +157,7 @@ inline lock_step(w, its_outcome) {
         takes[q] = false;
         if
         :: mine[q] -> lane_locks[q]++
-        :: !mine[q] && is_free(q) && is_open(q) -> takes[q] = true; lane_locks[q]++
+        :: !mine[q] && may_take && !takes[0] && is_free(q) && is_open(q) -> takes[q] = true; lane_locks[q]++
         :: !mine[q]
         fi;
         q++
@@ -170,17 +173,18 @@ inline commit_step(w, its_outcome, its_number, its_action, old) {
     :: q < QUEUES ->
         if
         :: mine[q] && matches(w, q, its_number, its_action, old) ->
-            printf("    the server settles action %d of worker %d: %e\n", claim[at(w, q)], w, its_outcome);
+            printf("    the server settles action %d by the outcome of worker %d: %e\n", claim[at(holder(w, q), q)], w,
+                   its_outcome);
             if
-            :: its_outcome == succeeded -> settled[claim[at(w, q)]] = true
+            :: its_outcome == succeeded -> settled[claim[at(holder(w, q), q)]] = true
             :: else
             fi;
-            claim[at(w, q)] = 0;
-            number[at(w, q)] = 0;
+            number[at(holder(w, q), q)] = 0;
+            claim[at(holder(w, q), q)] = 0;
             lane[q] = 0;
             /* The lane goes on, or its turn is over. */
             if
-            :: is_open(q) -> takes[q] = true
+            :: is_open(q) && !takes[0] && !takes[1] -> takes[q] = true
             :: true
             fi
         :: mine[q] && !matches(w, q, its_number, its_action, old) ->
@@ -190,7 +194,7 @@ inline commit_step(w, its_outcome, its_number, its_action, old) {
         if
         :: takes[q] && is_open(q) ->
             assert(claim[at(w, q)] == 0);
-            take_number(w);
+            take_number(w, q);
             claim[at(w, q)] = head_of(q);
             number[at(w, q)] = n;
             lane[q] = w + 1;
@@ -204,11 +208,12 @@ inline commit_step(w, its_outcome, its_number, its_action, old) {
         :: else
         fi;
         mine[q] = false;
-        takes[q] = false;
         q++
     :: else -> break
     od;
     q = 0;
+    takes[0] = false;
+    takes[1] = false;
     shares[w] = shares[w] - has_locked_row;
     has_locked_row = false;
 #if !defined(NO_SHARE) && !defined(NO_LANE_LOCK)
@@ -266,8 +271,14 @@ inline learn(w) {
     end_call(w);
     cancel_one(w, 0);
     cancel_one(w, 1);
+#ifdef KEEPS_OLD_RECEIPTS
     if :: handler[at(w, 0)] != nothing -> is_old[at(w, 0)] = true :: else fi;
     if :: handler[at(w, 1)] != nothing -> is_old[at(w, 1)] = true :: else fi;
+#else
+    /* The server refuses their outcomes: no claim has the number of an old epoch (G6). */
+    forget(w, 0);
+    forget(w, 1);
+#endif
     registered[w] = false;
     must_resync[w] = false;
     own[w] = 0
@@ -275,7 +286,9 @@ inline learn(w) {
 
 #define ended(w, q) (handler[at(w, q)] == succeeded || handler[at(w, q)] == stopped)
 #define can_claim(q) (lane[q] == 0 && is_open(q) && lane_locks[q] == 0)
-#define has_work(w) (ended(w, 0) || ended(w, 1) || can_claim(0) || can_claim(1))
+/* A worker runs one action at a time. */
+#define is_busy(w) (handler[at(w, 0)] == runs || handler[at(w, 1)] == runs)
+#define has_work(w) (ended(w, 0) || ended(w, 1) || (!is_busy(w) && (can_claim(0) || can_claim(1))))
 #define lanes_are_free(w) ((outcome[at(w, 0)] == nothing || lane_locks[0] == 0) && \
     (outcome[at(w, 1)] == nothing || lane_locks[1] == 0))
 #ifdef NO_SHARE
@@ -303,6 +316,7 @@ inline learn(w) {
 inline drop_late() {
     late_waits = false;
     late_worker = 0;
+    late_may_take = false;
     late_is_fenced = false;
     late_outcome[0] = nothing; late_outcome[1] = nothing;
     late_number[0] = 0; late_number[1] = 0;
@@ -327,7 +341,7 @@ inline take_off(w, gone) {
     claim[at(gone, 1)] = 0; number[at(gone, 1)] = 0;
     if :: lane[0] == gone + 1 -> lane[0] = 0 :: else fi;
     if :: lane[1] == gone + 1 -> lane[1] = 0 :: else fi;
-#ifndef NO_NEW_EPOCH
+#ifndef KEEPS_OLD_RECEIPTS
     /* Its calls are those of an epoch that never comes again. */
     if :: late_waits && late_worker == gone && !late_runs -> drop_late() :: else fi
 #endif
@@ -368,6 +382,7 @@ inline give_up(w) {
     lates--;
     late_waits = true;
     late_worker = w;
+    late_may_take = !is_busy(w);
     do
     :: q < QUEUES ->
         if
@@ -409,7 +424,7 @@ proctype Worker(byte w) {
        :: atomic { has_row[w] && row_is_free(w) && lanes_are_free(w) ->
        begin:
               printf("the server begins a step of worker %d\n", w);
-              lock_step(w, outcome[at(w, q)])
+              lock_step(w, outcome[at(w, q)], !is_busy(w))
           };
           atomic { true ->
               printf("    and commits it\n");
@@ -509,7 +524,7 @@ proctype Late() {
                 (late_outcome[1] == nothing || lane_locks[1] == 0) ->
            printf("the server begins a late step of worker %d\n", late_worker);
            late_runs = true;
-           lock_step(late_worker, late_outcome[q])
+           lock_step(late_worker, late_outcome[q], late_may_take)
        };
        atomic { true ->
            printf("    and commits it\n");
@@ -528,9 +543,14 @@ proctype Late() {
 }
 
 inline fault(worker) {
+    is_hit = FAULTS > 1;
     if
+#ifndef ONLY_FROZEN
     :: mode[worker] = is_cut; printf("worker %d reaches the server no more, or late\n", worker)
+#endif
+#ifndef ONLY_CUT
     :: mode[worker] = is_frozen; printf("worker %d is frozen\n", worker)
+#endif
     fi
 }
 
@@ -541,7 +561,7 @@ proctype World() {
     :: atomic { !all_done ->
            w = 0;
            do
-           :: w < WORKERS * QUEUES && handler[w] == runs && !frozen(w / QUEUES) -> break
+           :: w < WORKERS * QUEUES && handler[w] == runs && !frozen(w / QUEUES) && !calls[w / QUEUES] -> break
            :: w < WORKERS * QUEUES -> w++
            :: w == WORKERS * QUEUES -> break
            od;
@@ -554,7 +574,7 @@ proctype World() {
                   others--;
                   printf("action %d is to be retried at worker %d\n", held[w], w / QUEUES);
                   handler[w] = stopped
-               :: others > 0 && has_row[w / QUEUES] -> others--; succeed(w, w / QUEUES, w % QUEUES)
+               :: others > 0 -> others--; succeed(w, w / QUEUES, w % QUEUES)
                /* Two thirds of the lease are over without an answer. */
                :: own[w / QUEUES] >= CANCEL && mode[w / QUEUES] == is_cut -> cancel_one(w / QUEUES, w % QUEUES)
                fi;
@@ -586,22 +606,21 @@ proctype World() {
     :: atomic { faults > 0 && !all_done ->
            faults--;
            if
+#if !defined(ONLY_CUT) && !defined(ONLY_FROZEN)
            :: printf("-- the server's clock is set forward: all leases are over --\n");
               do
               :: w < WORKERS -> if :: has_row[w] -> age[w] = LEASE :: else fi; w++
               :: else -> break
               od;
               w = 0
+#endif
+           /* Workers are alike: the first that is hit may be called 0, and the next one 1. */
            :: fault(0)
-           :: fault(1)
-           :: fault(WORKERS - 1)
+           :: is_hit -> fault(1)
            fi
        }
     :: atomic { !all_done && mode[0] != fine -> mode[0] = fine; printf("worker 0 is well again\n") }
     :: atomic { !all_done && mode[1] != fine -> mode[1] = fine; printf("worker 1 is well again\n") }
-#if WORKERS > 2
-    :: atomic { !all_done && mode[2] != fine -> mode[2] = fine; printf("worker 2 is well again\n") }
-#endif
     od
 }
 
@@ -613,6 +632,9 @@ init {
         :: else -> break
         od;
         w = 0;
+#ifdef ONE_QUEUE
+        settled[3] = true;
+#endif
         run Late();
         run World()
     }
