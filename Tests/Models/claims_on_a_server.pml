@@ -83,6 +83,7 @@ mtype mode[WORKERS] = fine;
 /* A call that its worker has given up, and that may still reach the server. */
 bool late_waits;
 byte late_worker;
+bool late_is_resync;            /* it is a resync; late_number has what its worker knew */
 bool late_is_fenced;
 bool late_may_take;
 bool late_runs;
@@ -297,7 +298,7 @@ inline learn(w) {
     (outcome[at(w, 1)] == nothing || lane_locks[1] == 0))
 #ifdef NO_SHARE
 #define row_is_free(w) (shares[w] == 0)
-#elif defined(NO_FENCE)
+#elif defined(NO_WAIT_OF_RESYNCS)
 /* KEY SHARE: two calls of one worker can run at once. */
 #define row_is_free(w) true
 #else
@@ -321,6 +322,7 @@ inline drop_late() {
     late_waits = false;
     late_worker = 0;
     late_may_take = false;
+    late_is_resync = false;
     late_is_fenced = false;
     late_outcome[0] = nothing; late_outcome[1] = nothing;
     late_number[0] = 0; late_number[1] = 0;
@@ -496,12 +498,28 @@ proctype Worker(byte w) {
            od;
            q = 0;
 #endif
-#ifndef NO_FENCE
-           /* A step with smaller numbers than the next ones is refused from now on. */
-           if :: late_waits && late_worker == w -> late_is_fenced = true :: else fi;
+           /* Calls with smaller numbers than those of this resync are refused from now on. */
+           if
+#ifdef NO_FENCE_OF_STEPS
+           :: late_waits && late_worker == w && late_is_resync -> late_is_fenced = true
+#elif defined(NO_FENCE_OF_RESYNCS)
+           :: late_waits && late_worker == w && !late_is_resync -> late_is_fenced = true
+#else
+           :: late_waits && late_worker == w -> late_is_fenced = true
 #endif
+           :: else
+           fi;
            must_resync[w] = false;
            check_known(w)
+       }
+    :: atomic { mode[w] == is_cut && registered[w] && must_resync[w] && has_row[w] && lates > 0 && !late_waits ->
+           printf("worker %d gives up a resync, which is still on its way to the server\n", w);
+           lates--;
+           late_waits = true;
+           late_worker = w;
+           late_is_resync = true;
+           late_number[0] = (handler[at(w, 0)] != nothing -> held_number[at(w, 0)] : 0);
+           late_number[1] = (handler[at(w, 1)] != nothing -> held_number[at(w, 1)] : 0)
        }
     :: atomic { !frozen(w) && registered[w] && must_resync[w] && !has_row[w] -> learn(w) }
     :: atomic { !frozen(w) && !registered[w] && !all_done ->
@@ -527,7 +545,7 @@ proctype Late() {
     bool has_locked_row;
     byte q, n;
     do
-    :: atomic { late_waits && has_row[late_worker] && !late_is_fenced && row_is_free(late_worker) &&
+    :: atomic { late_waits && !late_is_resync && has_row[late_worker] && !late_is_fenced && row_is_free(late_worker) &&
                 (late_outcome[0] == nothing || lane_locks[0] == 0) &&
                 (late_outcome[1] == nothing || lane_locks[1] == 0) ->
            printf("the server begins a late step of worker %d\n", late_worker);
@@ -543,8 +561,27 @@ proctype Late() {
            check_known(late_worker);
            drop_late()
        }
+    :: atomic { late_waits && late_is_resync && has_row[late_worker] && !late_is_fenced && row_is_free(late_worker) &&
+                own_lanes_are_free(late_worker) ->
+           printf("the server executes a late resync of worker %d\n", late_worker);
+           do
+           :: q < QUEUES ->
+               if
+               :: claim[at(late_worker, q)] != 0 && number[at(late_worker, q)] != late_number[q] ->
+                   printf("    and gives back action %d\n", claim[at(late_worker, q)]);
+                   claim[at(late_worker, q)] = 0;
+                   number[at(late_worker, q)] = 0;
+                   lane[q] = 0
+               :: else
+               fi;
+               q++
+           :: else -> break
+           od;
+           q = 0;
+           drop_late()
+       }
     :: atomic { late_waits && late_is_fenced ->
-           printf("the server refuses a late step of worker %d\n", late_worker);
+           printf("the server refuses a late call of worker %d\n", late_worker);
            drop_late()
        }
     od
@@ -597,7 +634,7 @@ proctype World() {
            do
            :: w < WORKERS ->
                if
-               :: must_cancel(w) ->
+               :: must_cancel(w) && frozen(w) ->
                    if :: handler[at(w, 0)] == runs -> excused[at(w, 0)] = true :: else fi;
                    if :: handler[at(w, 1)] == runs -> excused[at(w, 1)] = true :: else fi
                :: else
