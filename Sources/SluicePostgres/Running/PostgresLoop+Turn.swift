@@ -61,14 +61,14 @@ extension PostgresLoop {
 
     /// Gives back what the server has claimed in a call whose answer was lost.
     private func resync(_ work: inout Work) async throws(PostgresFailure) {
+        // Greater than in all calls before, whose numbers may have been given: the server refuses those from now on.
+        work.nextClaim += Int64(options.concurrency) + Int64(Self.mostOutcomes)
         let held = state.withLock { Array($0.held.keys) }
         _ = try await connection.call(
-            "SELECT @sluice_resync($1, $2::bigint[])",
-            ["\(work.epoch)", PostgresArray.numbers(held)],
+            "SELECT @sluice_resync($1, $2::bigint[], $3)",
+            ["\(work.epoch)", PostgresArray.numbers(held), "\(work.nextClaim)"],
             within: server.lease / 3
         )
-        // Their numbers may have been given.
-        work.nextClaim += Int64(options.concurrency) + Int64(Self.mostOutcomes)
         work.mustResync = false
     }
 
