@@ -174,6 +174,8 @@ CREATE TABLE sluice_worker_rows (
     lease_until      timestamptz NOT NULL,
     -- Since when the lease has not lapsed: only a worker whose lease has lasted for a whole lease may judge others.
     continuous_since timestamptz NOT NULL,
+    -- Raised by a resync: calls with smaller numbers were given up before it, and come too late.
+    first_claim      bigint NOT NULL DEFAULT 0,
     -- The worker has nothing to do and listens: an enqueue rings.
     waits            boolean NOT NULL DEFAULT false
 );

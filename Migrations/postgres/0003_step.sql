@@ -717,16 +717,21 @@ BEGIN
             HINT = 'Each of its statements needs a new snapshot. Do not set default_transaction_isolation for workers.';
     END IF;
 
-    -- 1. The worker. KEY SHARE keeps it from being taken off until this has committed.
-    SELECT w.lease_until, w.continuous_since, w.waits,
+    -- 1. The worker. The lock keeps it from being taken off until this has committed, and a resync waits for it.
+    SELECT w.lease_until, w.continuous_since, w.waits, w.first_claim,
            ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
            EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
            coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0) AS opening
     INTO worker_row
-    FROM sluice_worker_rows AS w WHERE w.epoch = me FOR KEY SHARE OF w;
+    FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE OF w;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
             HINT = 'Register again: its lease was over, and others run its queues.';
+    END IF;
+    IF next_claim < worker_row.first_claim THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'lateCall',
+            MESSAGE = 'this step comes after a resync of its worker',
+            HINT = 'Its worker has given it up, and would not know of the claims.';
     END IF;
     pools_now := worker_row.pools;
     any_hold := worker_row.any_hold;
@@ -1307,19 +1312,30 @@ END
 $$;
 
 -- After a lost connection: gives back what the worker has claimed and does not know of, so has not started; returns
--- which of the claims it knows are gone.
-CREATE FUNCTION sluice_resync(epoch bigint, claims bigint[]) RETURNS SETOF bigint
+-- which of the claims it knows are gone. next_claim: greater than in all calls before. One of those may still come: a
+-- network delivers what was sent on a connection that is lost. A late step would claim what the worker does not learn,
+-- a late resync would give back what it has started since. So they are refused from now on, and a step under way is
+-- waited for.
+CREATE FUNCTION sluice_resync(epoch bigint, claims bigint[], next_claim bigint DEFAULT NULL) RETURNS SETOF bigint
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
     me CONSTANT bigint := epoch;
+    first bigint;
     lanes bigint[];
 BEGIN
-    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = me FOR KEY SHARE;
+    SELECT w.first_claim INTO first FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
             HINT = 'Register again: its lease was over, and others run its queues.';
     END IF;
+    IF next_claim <= first THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'lateCall',
+            MESSAGE = 'this resync comes after a later one of its worker',
+            HINT = 'Give a greater number with each.';
+    END IF;
+    UPDATE sluice_worker_rows AS w SET first_claim = sluice_resync.next_claim
+    WHERE w.epoch = me AND sluice_resync.next_claim IS NOT NULL;
     PERFORM FROM sluice_lane_rows AS l WHERE l.worker = me ORDER BY l.queue_id FOR NO KEY UPDATE;
     WITH unknown AS (
         DELETE FROM sluice_claim_rows AS c

@@ -116,7 +116,54 @@ MUTANTS = {
         ),
     ),
     "share of the worker": Mutant(
-        "workers.taking_off_and_stepping", ("0003", "WHERE w.epoch = me FOR KEY SHARE OF w;", "WHERE w.epoch = me;")
+        "workers.taking_off_and_stepping",
+        ("0003", "WHERE w.epoch = me FOR NO KEY UPDATE OF w;", "WHERE w.epoch = me;"),
+    ),
+    "late step": Mutant("workers.late_calls", ("0003", "IF next_claim < worker_row.first_claim THEN", "IF false THEN")),
+    "late resync": Mutant("workers.late_calls", ("0003", "IF next_claim <= first THEN", "IF false THEN")),
+    "step under way before a resync": Mutant(
+        "workers.late_calls",
+        ("0003", "WHERE w.epoch = me FOR NO KEY UPDATE OF w;", "WHERE w.epoch = me FOR KEY SHARE OF w;"),
+    ),
+    "new epochs": Mutant(
+        "workers.epochs",
+        (
+            "0003",
+            "    INSERT INTO sluice_worker_rows (name, nonce, lease_until, continuous_since)\n    VALUES (",
+            "    INSERT INTO sluice_worker_rows (epoch, name, nonce, lease_until, continuous_since)\n"
+            "    OVERRIDING SYSTEM VALUE VALUES ((SELECT coalesce(max(epoch), 0) + 1 FROM sluice_worker_rows), ",
+        ),
+    ),
+    "giving back by a resync": Mutant(
+        "workers.leaving_and_coming_back",
+        ("0003", "WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) RETURNING", "WHERE false RETURNING"),
+    ),
+    "settled once by the application": Mutant(
+        "workers.settling_by_the_application workers.settling_by_a_worker_that_is_lost",
+        ("0003", "WHERE c.claim = sluice_succeed.claim AND NOT c.is_settled", "WHERE c.claim = sluice_succeed.claim"),
+        ("0003", "AND EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = c.action_id)", "AND true"),
+    ),
+    "one trial of the fleet": Mutant(
+        "workers.suspects",
+        ("0001", "CREATE UNIQUE INDEX sluice_lane_trial", "CREATE INDEX sluice_lane_trial"),
+        ("0003", "NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL)", "true"),
+    ),
+    "draining for a suspect": Mutant(
+        "workers.suspects",
+        (
+            "0003",
+            "        is_trial := is_trial AND NOT drains\n"
+            "            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me);",
+            "        is_trial := true;",
+        ),
+        ("0003", "SELECT CASE WHEN count(*) = 0 THEN interval '0'", "SELECT CASE WHEN true THEN interval '0'"),
+    ),
+    "nothing beside a suspect": Mutant(
+        "workers.beside_a_suspect",
+        ("0003", "            IF drains THEN\n", "            IF drains THEN\n                drains := false;\n"),
+    ),
+    "blame of one alone": Mutant(
+        "workers.suspects", ("0003", "IF held.is_alone AND is_blamed THEN", "IF is_blamed THEN")
     ),
     "who may judge": Mutant(
         "workers.judging", ("0003", " AND w.lease_until > now_at AND w.continuous_since <= now_at - lease;", ";")

@@ -3,7 +3,7 @@
 import json
 
 from checks import check, group
-from worker import Worker, route
+from worker import STEP, Worker, route
 
 
 def live(db, seconds, *workers):
@@ -59,6 +59,20 @@ def suspects(db):
     other.drain()
     cause = db.value("SELECT cause FROM sluice_dead WHERE id = %s", trial.action_id)
     check("at the limit the policy of its route applies", cause, "crashed")
+
+
+@group
+def beside_a_suspect(db):
+    worker = Worker(db)
+    suspect = db.enqueue("s")
+    worker.step()
+    worker.database.all("SELECT sluice_leave(%s)", worker.epoch)
+    worker = Worker(db)
+    (trial,) = worker.step()
+    other = db.enqueue("o")
+    check("a suspect runs alone: what comes meanwhile waits (G7)", (trial.action_id, worker.step()), (suspect, []))
+    worker.end(trial.claim)
+    check("and starts after it", worker.actions(), [other])
 
 
 @group
@@ -161,6 +175,42 @@ def leaving_and_coming_back(db):
     worker.database.all("SELECT sluice_leave(%s)", worker.epoch)
     lanes = db.value("SELECT count(*) FROM sluice_lane_rows WHERE worker IS NOT NULL")
     check("a worker that leaves gives back all lanes", (db.count("worker"), lanes), (0, 0))
+
+
+@group
+def epochs(db):
+    first = Worker(db)
+    first.database.all("SELECT sluice_leave(%s)", first.epoch)
+    check("no worker has the epoch of another, also after it has left (G6)", Worker(db).epoch > first.epoch)
+
+
+RESYNC = "SELECT * FROM sluice_resync(%s, %s, %s)"
+
+
+@group
+def late_calls(db):
+    """Calls that reach the server after their worker has given them up (G3, G11)."""
+    worker = Worker(db)
+    action = db.enqueue("a")
+    first = (worker.epoch << 32) + 1
+    step = (worker.epoch, worker.lease, *[[]] * 10, 1, first, False, 0)
+    network = db.another()
+    worker.database.all(RESYNC, worker.epoch, [], first + 100)
+    check("a step that comes after a resync is refused", network.error(STEP, *step), ("SL004", "lateCall"))
+    worker._number = 100
+    (row,) = worker.step()
+    check("and the worker runs what it would have claimed (G11)", row.action_id, action)
+    late = network.error(RESYNC, worker.epoch, [], first + 50)
+    check("a resync that comes after another one is refused", late, ("SL004", "lateCall"))
+    check("and does not give back what runs (G3)", Worker(db).step(), [])
+    worker.drain()
+    db.enqueue("a")
+    network = db.another(autocommit=False)
+    network.all(STEP, *step[:-3], first + 200, False, 0)
+    resync = worker.database.later(lambda: worker.database.column(RESYNC, worker.epoch, [], first + 300))
+    check("a resync waits for a step that is under way", resync.waits())
+    network.commit()
+    check("and gives back what it has claimed (G11)", (resync.result(), db.count("claim")), ([], 0))
 
 
 # What an act answers if the application's settling is committed, and if the action still runs.

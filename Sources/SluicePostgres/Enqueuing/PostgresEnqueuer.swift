@@ -9,7 +9,7 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-/// Enqueues for all callers on one connection: those that wait go into one call of the server.
+/// Enqueues for all callers on one connection: waiting calls go into one call of the server.
 final class PostgresEnqueuer: Sendable {
     /// The actions of one caller, all or none of which are stored.
     struct Call: Sendable {
@@ -44,7 +44,7 @@ final class PostgresEnqueuer: Sendable {
         }.get()
     }
 
-    /// Adds a call behind those that wait, and sends them unless they are being sent.
+    /// Adds a call behind the waiting ones, and sends them unless they are being sent.
     func add(_ call: Call) {
         let (isClosed, begins) = state.withLock { state -> (Bool, Bool) in
             if state.isClosed { return (true, false) }
@@ -155,7 +155,7 @@ final class PostgresEnqueuer: Sendable {
                 let rows = try await connection.call("SELECT ids FROM @sluice_token($1)", [token])
                 guard let ids = rows.first?["ids"] else { return nil }
                 logger.notice("a lost connection had committed an enqueue")
-                // What was refused has no id; why is not stored.
+                // A refused action has no id; the reason is not stored.
                 return PostgresArray.numbers(in: ids).map {
                     Stored(id: $0.map { ActionID(rawValue: $0) }, refusal: $0 == nil ? "" : nil)
                 }

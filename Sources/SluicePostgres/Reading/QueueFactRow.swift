@@ -21,8 +21,8 @@ struct QueueFactRow {
         let others = """
             f.name, f.depth, f.head_id, f.head_kind, f.attempts, f.last_error, f.blocked_by, \
             f.blocked_action_id, f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.route_name, \
-            f.running_worker, f.running_name, f.is_busy, f.is_suspect, f.rate, f.tried_id, \
-            f.tried_queue, f.claim, f.state, f.queue_id, \
+            f.running_worker, f.running_name, f.is_busy, f.is_suspect, f.rate, f.tried_id, f.tried_queue, \
+            f.claim, f.state, f.queue_id, \
             array_to_json(f.hold_holders) AS hold_holders, array_to_json(f.hold_reasons) AS hold_reasons, \
             array_to_json(f.gates) AS gates
             """

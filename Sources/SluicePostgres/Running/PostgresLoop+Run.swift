@@ -13,7 +13,13 @@ extension PostgresLoop {
     /// Runs the queues until a stop has been requested and no handler runs.
     func run() async throws(SluiceError) {
         var work = Work()
-        let watch = Task { await self.watchLease() }
+        // Whatever the loop waits for: others may run the queues soon.
+        let watch = Task { [lease, options, runner] in
+            await lease.watch {
+                options.logger.warning("the server does not answer: handlers are cancelled in time")
+                runner.cancelClaimed(.stop)
+            }
+        }
         defer {
             watch.cancel()
             finish()
@@ -65,40 +71,9 @@ extension PostgresLoop {
     }
 
     private func finish() {
-        state.withLock { ($0.phase, $0.epoch) = (.idle, 0) }
+        lease.end()
+        state.withLock { $0.phase = .idle }
         changes.change()
-    }
-
-    /// Cancels handlers when two thirds of the lease have passed without a renewal: others may run the queues
-    /// soon.
-    ///
-    /// It counts by this process's own clock, whatever the loop waits for.
-    private func watchLease() async {
-        while !Task.isCancelled {
-            let end = state.withLock { $0.renewed.advanced(by: server.lease * 2 / 3) }
-            let isOver = ContinuousClock.now >= end
-            if isOver { loseLease(at: end) }
-            // Cancelled when the run ends. A renewal is looked for well before its lease can end.
-            try? await ContinuousClock().sleep(until: isOver ? .now + server.lease / 6 : end)
-        }
-    }
-
-    private func loseLease(at end: ContinuousClock.Instant) {
-        let isLost = state.withLock { state in
-            guard state.epoch != 0, !state.isLeaseLost,
-                state.renewed.advanced(by: server.lease * 2 / 3) <= end
-            else { return false }
-            state.isLeaseLost = true
-            return true
-        }
-        guard isLost else { return }
-        options.logger.warning("the server is not reached: handlers are cancelled before the lease ends")
-        runner.cancelClaimed(.stop)
-    }
-
-    /// The server has answered: the lease counts from when it was asked.
-    func renew(from sent: ContinuousClock.Instant) {
-        state.withLock { ($0.renewed, $0.isLeaseLost) = (sent, false) }
     }
 
     /// Waits until something is due, for the poll interval at most, or until it is woken.
@@ -108,7 +83,7 @@ extension PostgresLoop {
             work.pause = .milliseconds(20)
             return
         }
-        // What others do is polled for in real time; what is due has the broker's clock.
+        // Polls are in real time; due actions have the broker's clock.
         let delay = work.pause
         work.pause = min(work.pause * 2, server.pollInterval)
         let poll = Task {
@@ -146,12 +121,12 @@ extension PostgresLoop {
             // Whether a claim is gone by its outcome or by this is not known: its outcome counts as refused.
             state.withLock { state in
                 for index in state.outcomes.indices { state.outcomes[index].wasSent = false }
-                state.epoch = 0
             }
+            lease.end()
             work = Work()
             return
         }
-        if failure.mayHaveCommitted { work.mustResync = true }
+        if failure.mayHaveCommitted, !mutant("server resync") { work.mustResync = true }
         if case .closed = failure { throw failure.error(doing: "running the queues") }
         if failure.endsRun {
             options.logger.error("the broker cannot continue", metadata: ["error": "\(failure)"])
@@ -178,7 +153,7 @@ extension PostgresLoop {
         for outcome in outcomes { outcome.finish?(Answer(result: nil)) }
     }
 
-    /// Makes this process a worker, or tells the server of new routes.
+    /// Makes this process a worker, or sends the server new routes.
     func register(_ work: inout Work) async throws(PostgresFailure) {
         let changes = state.withLock { $0.routeChanges }
         let (sent, routes) = (ContinuousClock.now, RouteFacts.json(book.registrations))
@@ -190,8 +165,7 @@ extension PostgresLoop {
             )
             work.epoch = rows.first?.integer("epoch") ?? 0
             work.nextClaim = work.epoch << 32 + 1
-            state.withLock { $0.epoch = work.epoch }
-            renew(from: sent)
+            lease.begin(work.epoch, from: sent)
         } else {
             _ = try await connection.call(
                 "SELECT @sluice_set_routes($1, $2)",
@@ -200,34 +174,6 @@ extension PostgresLoop {
             )
         }
         state.withLock { $0.sentRoutes = changes }
-    }
-
-    /// Begins to listen if it does not; a worker that cannot listen polls, and tries again after a while.
-    func beginListening() {
-        let isDue = state.withLock { state in
-            guard listener != nil, let time = state.listenAt, time <= .now else { return false }
-            state.listenAt = nil
-            return true
-        }
-        // Connecting takes its time, and steps go on meanwhile.
-        if isDue { Task { await listen() } }
-    }
-
-    private func listen() async {
-        do throws(PostgresFailure) {
-            try await listener?.listen("sluice_\(server.schema)") { [weak self] in
-                self?.kick()
-            } lost: { [weak self] in
-                self?.state.withLock { ($0.listenAt, $0.isListening) = (.now, false) }
-                self?.kick()
-            }
-            state.withLock { $0.isListening = $0.listenAt == nil }
-            // What was enqueued before it listened has not rung.
-            kick()
-        } catch {
-            state.withLock { $0.listenAt = .now + Self.listenInterval }
-            options.logger.notice("the worker cannot listen, and polls", metadata: ["error": "\(error)"])
-        }
     }
 
     var workerName: String {

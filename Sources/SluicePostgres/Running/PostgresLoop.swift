@@ -3,7 +3,7 @@ internal import Logging
 internal import Sluice
 internal import Synchronization
 
-/// The loop of one worker: each call of the server settles what has ended and claims what is next.
+/// The loop of one worker: each call of the server settles ended attempts and claims the next actions.
 ///
 /// What happens while a call is under way goes into the next one. A worker that has nothing to do looks again
 /// after a pause that doubles up to the poll interval, or when it is woken.
@@ -43,15 +43,6 @@ final class PostgresLoop: AttemptSource {
         var sleeper: CheckedContinuation<Void, Never>?
         /// The actions of claims, until this process knows how their attempts have ended.
         var active: [Int64: ActionID] = [:]
-        /// When to try to listen; `nil` while it listens or tries to.
-        var listenAt: ContinuousClock.Instant? = .now
-        var isListening = false
-        /// This worker's number; 0 while it is none.
-        var epoch: Int64 = 0
-        /// The last renewal of the lease, counted from before it was sent, in real time.
-        var renewed = ContinuousClock.now
-        /// The lease may end soon: handlers are cancelled, and nothing starts until it is renewed.
-        var isLeaseLost = false
         var ends = EndedActions()
     }
 
@@ -70,13 +61,12 @@ final class PostgresLoop: AttemptSource {
 
     static let mostOutcomes = 500
     static let choreInterval: Duration = .seconds(1)
-    /// After how long a worker that could not listen tries again.
-    static let listenInterval: Duration = .seconds(10)
 
     let state = Mutex(State())
     let runnerReference = Mutex<AttemptRunner?>(nil)
     let connection: PostgresConnection
-    let listener: PostgresConnection?
+    let doorbell: Doorbell
+    let lease: WorkerLease
     let book: RouteBook
     let options: BrokerOptions
     let server: PostgresOptions
@@ -93,7 +83,8 @@ final class PostgresLoop: AttemptSource {
         listener: PostgresConnection?
     ) {
         (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
-        (self.observers, self.listener) = (observers, listener)
+        (self.observers, lease) = (observers, WorkerLease(server.lease))
+        doorbell = Doorbell(listener, schema: server.schema, options.logger)
         origin = PostgresOrigin(schema: server.schema)
     }
 
@@ -108,7 +99,7 @@ final class PostgresLoop: AttemptSource {
 
     func close() async {
         await connection.close()
-        await listener?.close()
+        await doorbell.close()
         // It breaks the cycle of loop and runner.
         runnerReference.withLock { $0 = nil }
         changes.change()
@@ -166,9 +157,6 @@ final class PostgresLoop: AttemptSource {
     }
 
     func retryUndecodable() { routesChanged() }
-
-    /// This process's number as a worker; 0 if it is none.
-    var number: Int64 { state.withLock { $0.epoch } }
 
     // MARK: Wake-ups
 

@@ -22,8 +22,8 @@ struct History {
         var start: Int64
         /// `nil`: the process died before.
         var end: Int64?
-        /// `success`, `retry`, `cancelled`, `stale` if its own transaction was refused, or `unknown` if nobody
-        /// has said whether that was committed.
+        /// `success`, `retry`, `cancelled`, `stale` if its own transaction was refused, or `unknown` if it is
+        /// not known whether that was committed.
         var outcome: String?
 
         /// As what its process ran the queues: one that was taken for dead begins anew with another.

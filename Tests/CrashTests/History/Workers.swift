@@ -7,7 +7,7 @@ import Synchronization
 import SystemPackage
 import Testing
 
-/// Processes on one file or server that enqueue real conversations and run them, and are killed and stopped meanwhile.
+/// Processes on one file or server that enqueue real conversations and run them, and are killed and stopped.
 ///
 /// They take their time as applications would: this is a load, not a test that waits.
 struct Workers {
