@@ -80,7 +80,8 @@ struct RunPolicy: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "With --postgres: how long the server keeps the queues for this process without a sign of life; "
-                + "after it another process runs them (default: 30s, more with a long --kill-after).",
+                + "after it another process runs them (default: 30s, 45s with --pipe, more with a long "
+                + "--kill-after).",
             valueName: "span"
         )
     )
