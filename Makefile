@@ -6,8 +6,8 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/PostgresLoad/Package.swift Benchmarks/PostgresLoad/Sources)
 
 .DEFAULT_GOAL := help
-.PHONY: demo example-matrix test test-wake-ups test-processes test-wal test-mutants test-sanitizers test-reliability \
-	bench bench-quick bench-postgres bench-check build format lint interface docs \
+.PHONY: demo example-matrix test test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers \
+	test-reliability bench bench-quick bench-postgres bench-check build format lint interface docs \
 	setup setup-traits setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
@@ -33,6 +33,9 @@ test-processes: setup-tests  ## Have 2 to 8 processes on a file killed and stopp
 
 test-wal: setup-tests  ## Have many commit to and checkpoint a file for five minutes
 	.ci/reliability 100 wal
+
+test-models: setup-tests  ## Search the models of claims through, and see each removed guard fail
+	.ci/reliability 100 claims
 
 test-mutants: setup-tests  ## Take out one guard after the other, and see a test go red for each
 	.ci/reliability 100 mutants

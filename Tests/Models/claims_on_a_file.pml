@@ -94,12 +94,10 @@ inline forget(p, q) {
 
 inline start(p, q) {
     printf("process %d starts action %d\n", p, held[at(p, q)]);
-    /* G3 */
-    assert(excused[at(p, q)] || handler[at(0, q)] != runs || excused[at(0, q)]);
-    assert(excused[at(p, q)] || handler[at(1, q)] != runs || excused[at(1, q)]);
-    assert(excused[at(p, q)] || handler[at(PROCESSES - 1, q)] != runs || excused[at(PROCESSES - 1, q)]);
-    /* G2 */
-    assert(excused[at(p, q)] || held[at(p, q)] != 2 || settled[1]);
+    assert(excused[at(p, q)] ||
+           ((handler[at(0, q)] != runs || excused[at(0, q)]) && (handler[at(1, q)] != runs || excused[at(1, q)]) &&
+            (handler[at(PROCESSES - 1, q)] != runs || excused[at(PROCESSES - 1, q)])));     /* G3 */
+    assert(excused[at(p, q)] || held[at(p, q)] != 2 || settled[1]);                         /* G2 */
     handler[at(p, q)] = runs
 }
 
@@ -228,14 +226,18 @@ proctype Process(byte p) {
     :: atomic { mode[p] == fine && handler[at(p, 0)] == claimed && !is_old[at(p, 0)] -> start(p, 0) }
     :: atomic { mode[p] == fine && handler[at(p, 1)] == claimed && !is_old[at(p, 1)] -> start(p, 1) }
     /* Settles, and claims the next action of the queue in the same transaction. */
-    :: atomic { may_write(p) && (handler[at(p, 0)] == succeeded || handler[at(p, 0)] == stopped) -> q = 0; goto settles }
+    :: atomic { may_write(p) && (handler[at(p, 0)] == succeeded || handler[at(p, 0)] == stopped) -> q = 0;
+           goto settles
+       }
     :: atomic { may_write(p) && (handler[at(p, 1)] == succeeded || handler[at(p, 1)] == stopped) -> q = 1;
        settles:
            if
            :: matches(p, q) ->
                printf("process %d settles action %d: %e\n", p, held[at(p, q)], handler[at(p, q)]);
                if
-               :: handler[at(p, q)] == succeeded -> settled[held[at(p, q)]] = true
+               :: handler[at(p, q)] == succeeded ->
+                   assert(!settled[held[at(p, q)]] || effect[held[at(p, q)]]);              /* G5 */
+                   settled[held[at(p, q)]] = true
                :: else
                fi;
                free_slot(q);
@@ -293,8 +295,7 @@ inline succeed(slot, process, queue) {
     :: matches(process, queue) && !settled[held[slot]] ->
 #endif
         printf("the application of process %d writes and settles action %d\n", process, held[slot]);
-        /* G5 */
-        assert(!effect[held[slot]] && !settled[held[slot]]);
+        assert(!effect[held[slot]] && !settled[held[slot]]);                                /* G5 */
         effect[held[slot]] = true;
         settled[held[slot]] = true;
         handler[slot] = succeeded
@@ -316,7 +317,10 @@ inline fault(p) {
     is_hit = FAULTS > 1;
     if
     :: mode[p] = is_frozen; printf("process %d is frozen\n", p)
-    :: lock == 0 && may_keep_the_lock -> mode[p] = is_frozen; lock = p + 1; printf("process %d is frozen in a commit\n", p)
+    :: lock == 0 && may_keep_the_lock ->
+       mode[p] = is_frozen;
+       lock = p + 1;
+       printf("process %d is frozen in a commit\n", p)
     :: mode[p] = has_died;
        if
        :: is_hidden = false
@@ -329,8 +333,15 @@ inline fault(p) {
     fi
 }
 
+inline excuse(p, q) {
+    if :: handler[at(p, q)] == runs || handler[at(p, q)] == claimed -> excused[at(p, q)] = true :: else fi
+}
+
 /* Who is well has renewed in this tick, unless it waits for the lock. */
 #define may_tick(p) (mode[p] != fine || lock != 0 || (has_row[p] && age[p] == 0))
+
+#define is_stuck(queue) (claim[queue] != 0 && \
+    (!has_row[owner[queue]] || (mode[owner[queue]] == fine && handler[at(owner[queue], queue)] == nothing)))
 
 proctype World() {
     byte w;
@@ -364,8 +375,8 @@ proctype World() {
                if :: has_row[w] && age[w] < LEASE -> age[w]++ :: else fi;
                if
                :: has_row[w] && age[w] == LEASE && mode[w] == is_frozen ->
-                   if :: handler[at(w, 0)] == runs || handler[at(w, 0)] == claimed -> excused[at(w, 0)] = true :: else fi;
-                   if :: handler[at(w, 1)] == runs || handler[at(w, 1)] == claimed -> excused[at(w, 1)] = true :: else fi
+                   excuse(w, 0);
+                   excuse(w, 1)
                :: else
                fi;
                if :: patience[w] > 0 -> patience[w]-- :: else fi;
@@ -392,8 +403,9 @@ proctype World() {
            if :: lock == 2 -> lock = 0 :: else fi
        }
     /* No queue stands still for ever: a claim belongs to a process that has a row, and knows of it if it is well. */
-    :: atomic { lock == 0 && !all_done && claim[0] != 0 && (!has_row[owner[0]] || (mode[owner[0]] == fine &&
-                handler[at(owner[0], 0)] == nothing)) -> assert(false) }
+    :: atomic { lock == 0 && !all_done && (is_stuck(0) || is_stuck(1)) ->
+           assert(false)                                                                    /* G8 */
+       }
     od
 }
 

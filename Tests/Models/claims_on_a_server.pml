@@ -129,8 +129,8 @@ inline take_number(w, q) {
 
 /* Each action that has not ended can go on (G1). */
 inline check_lanes() {
-    assert(!is_open(0) || lane[0] == 0 || (has_row[lane[0] - 1] && claim[at(lane[0] - 1, 0)] != 0));
-    assert(!is_open(1) || lane[1] == 0 || (has_row[lane[1] - 1] && claim[at(lane[1] - 1, 1)] != 0))
+    assert(!is_open(0) || lane[0] == 0 || (has_row[lane[0] - 1] && claim[at(lane[0] - 1, 0)] != 0));   /* G1 */
+    assert(!is_open(1) || lane[1] == 0 || (has_row[lane[1] - 1] && claim[at(lane[1] - 1, 1)] != 0))    /* G1 */
 }
 #define knows(w, q) (claim[at(w, q)] == 0 || \
     (handler[at(w, q)] != nothing && !is_old[at(w, q)] && held_number[at(w, q)] == number[at(w, q)]))
@@ -140,7 +140,7 @@ inline check_known(w) {
 #ifdef NO_NEW_EPOCH
     skip    /* It fails sooner, and says less. */
 #else
-    assert(!has_row[w] || !registered[w] || must_resync[w] || calls[w] || (knows(w, 0) && knows(w, 1)))
+    assert(!has_row[w] || !registered[w] || must_resync[w] || calls[w] || (knows(w, 0) && knows(w, 1)))   /* G1 */
 #endif
 }
 
@@ -183,7 +183,9 @@ inline commit_step(w, its_outcome, its_number, its_action, old) {
             printf("    the server settles action %d by the outcome of worker %d: %e\n", claim[at(holder(w, q), q)], w,
                    its_outcome);
             if
-            :: its_outcome == succeeded -> settled[claim[at(holder(w, q), q)]] = true
+            :: its_outcome == succeeded ->
+                assert(!settled[claim[at(holder(w, q), q)]] || effect[claim[at(holder(w, q), q)]]);     /* G5 */
+                settled[claim[at(holder(w, q), q)]] = true
             :: else
             fi;
             number[at(holder(w, q), q)] = 0;
@@ -200,7 +202,7 @@ inline commit_step(w, its_outcome, its_number, its_action, old) {
         fi;
         if
         :: takes[q] && is_open(q) ->
-            assert(claim[at(w, q)] == 0);
+            assert(claim[at(w, q)] == 0);                                                   /* G3 */
             take_number(w, q);
             claim[at(w, q)] = head_of(q);
             number[at(w, q)] = n;
@@ -230,14 +232,9 @@ inline commit_step(w, its_outcome, its_number, its_action, old) {
 inline start(w, q, its_answer) {
     n = its_answer / 8;
     printf("worker %d starts action %d\n", w, n);
-    /* G3 */
-    assert(handler[at(0, q)] != runs || excused[at(0, q)]);
-    assert(handler[at(1, q)] != runs || excused[at(1, q)]);
-#if WORKERS > 2
-    assert(handler[at(2, q)] != runs || excused[at(2, q)]);
-#endif
-    /* G2 */
-    assert(n != 2 || settled[1]);
+    assert((handler[at(0, q)] != runs || excused[at(0, q)]) && (handler[at(1, q)] != runs || excused[at(1, q)]) &&
+           (handler[at(WORKERS - 1, q)] != runs || excused[at(WORKERS - 1, q)]));           /* G3 */
+    assert(n != 2 || settled[1]);                                                           /* G2 */
     handler[at(w, q)] = runs;
     held[at(w, q)] = n;
     held_number[at(w, q)] = its_answer % 8;
@@ -362,8 +359,7 @@ inline succeed(slot, worker, queue) {
     :: matches(worker, queue, held_number[slot], held[slot], is_old[slot]) && !settled[held[slot]] ->
 #endif
         printf("the application of worker %d writes and settles action %d\n", worker, held[slot]);
-        /* G5 */
-        assert(!effect[held[slot]] && !settled[held[slot]]);
+        assert(!effect[held[slot]] && !settled[held[slot]]);                                /* G5 */
         effect[held[slot]] = true;
         settled[held[slot]] = true;
         handler[slot] = succeeded
@@ -487,7 +483,7 @@ proctype Worker(byte w) {
                if
                :: claim[at(w, q)] != 0 && (handler[at(w, q)] == nothing || is_old[at(w, q)] ||
                                            held_number[at(w, q)] != number[at(w, q)]) ->
-                   printf("    the server gives back action %d, of which worker %d does not know\n", claim[at(w, q)], w);
+                   printf("    the server gives action %d back, unknown to its worker\n", claim[at(w, q)]);
                    claim[at(w, q)] = 0;
                    number[at(w, q)] = 0;
                    lane[q] = 0

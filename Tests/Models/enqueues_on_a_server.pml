@@ -156,7 +156,7 @@ init {
     };
     /* Nothing can go on any more. */
     timeout ->
-    assert(over == CLIENTS);
-    assert(copies[0] == 1 && copies[1] == 1 && copies[2] == 1);
-    assert(runs == CLIENTS)
+    assert(over == CLIENTS);                                        /* G14 */
+    assert(copies[0] == 1 && copies[1] == 1 && copies[2] == 1);     /* G14 */
+    assert(runs == CLIENTS)                                         /* G1 */
 }

@@ -1,14 +1,15 @@
 /*
- * Suspects: actions that ran when their worker ended run alone, so that the one that ends workers is found and nobody
- * else is blamed (G7; sluice_step's trial and sluice_end_worker; in the file TrialRule and suspectOrphans). Three
- * workers, three actions, each in a queue of its own here: 1 and 2 are innocent, but suspects already, since they ran at
- * a worker that was killed; 3 ends its worker.
+ * Suspects: actions that ran when their worker ended run alone, so that the one that ends workers is found and no
+ * other is blamed (G7; sluice_step's trial and sluice_end_worker; in the file TrialRule and suspectOrphans). Three
+ * workers, three actions, each in a queue of its own here: 1 and 2 are innocent, but suspects already, since they ran
+ * at a worker that was killed; 3 ends its worker.
  *
  * What stands for what: a claim is one step. A worker that ends is taken off at once, and comes back. Time does not
  * count: a trial lasts until its action has ended, and an innocent action does not outlive its trial.
- * Left out: the limits in time (five seconds of draining, a second alone), which only let others go on.
+ * Left out: the limits in time (five seconds of draining, a second alone), which only let others go on; in the file,
+ * that several suspects are tried together at first, in one process.
  *
- * Promised: one suspect of the fleet runs at a time; only the action that ends workers is blamed; it has ended one worker
+ * Promised: one suspect of the fleet runs at a time; only the action that ends workers is blamed; it ends one worker
  * beside others, and is set aside when it has ended LIMIT alone; the others succeed.
  */
 #define WORKERS 3
@@ -46,7 +47,7 @@ inline claim_one(w, action) {
 inline end_worker(w) {
     printf("worker %d ends\n", w);
     deaths++;
-    assert(deaths <= LIMIT + 1);
+    assert(deaths <= LIMIT + 1);            /* G7 */
     i = 1;
     do
     :: i < 4 ->
@@ -63,7 +64,7 @@ inline end_worker(w) {
 #endif
                 crashes[i]++;
                 printf("    action %d is blamed\n", i);
-                assert(i == 3)
+                assert(i == 3)              /* G7 */
             :: else
             fi;
             if :: on_trial == i -> on_trial = 0 :: else fi;
@@ -111,7 +112,7 @@ end:
                printf("action %d is set aside: it ended %d workers\n", i, crashes[i]);
                state[i] = buried
            :: else ->
-               assert(on_trial == 0);
+               assert(on_trial == 0);       /* G7 */
                on_trial = i;
                alone[i] = true;
                claim_one(w, i)
@@ -149,5 +150,5 @@ init {
         run Worker(0); run Worker(1); run Worker(2)
     };
     timeout ->
-    assert(all_over)
+    assert(all_over)                        /* G1 */
 }

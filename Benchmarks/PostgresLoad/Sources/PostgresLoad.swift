@@ -30,10 +30,17 @@ struct PostgresLoad {
         return server
     }
 
+    /// Writes a line at once, though the output is a pipe.
+    static func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+
     /// The processor time of this process, in seconds.
     static var processorTime: Double {
         var usage = rusage()
+        #if os(Linux)
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        #else
         getrusage(RUSAGE_SELF, &usage)
+        #endif
         return [usage.ru_utime, usage.ru_stime].reduce(0) { sum, time in
             sum + Double(time.tv_sec) + Double(time.tv_usec) / 1e6
         }

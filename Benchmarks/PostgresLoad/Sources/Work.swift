@@ -16,14 +16,13 @@ enum Work {
             count.add(1, ordering: .relaxed)
             return .success
         }
-        setvbuf(stdout, nil, _IOLBF, 0)
-        print("ready")
+        PostgresLoad.say("ready")
         _ = readLine()
         let start = PostgresLoad.processorTime
         let running = Task { try await broker.run() }
         let telling = Task {
             while !Task.isCancelled {
-                print(count.load(ordering: .relaxed))
+                PostgresLoad.say("\(count.load(ordering: .relaxed))")
                 try await Task.sleep(for: .milliseconds(100))
             }
         }
@@ -36,7 +35,7 @@ enum Work {
         telling.cancel()
         await broker.stop()
         try await running.value
-        print("used \(PostgresLoad.processorTime - start)")
+        PostgresLoad.say("used \(PostgresLoad.processorTime - start)")
         await broker.close()
     }
 }

@@ -61,7 +61,7 @@ extension PostgresLoop {
 
     /// Gives back what the server has claimed in a call whose answer was lost.
     private func resync(_ work: inout Work) async throws(PostgresFailure) {
-        // Greater than in all calls before, whose numbers may have been given: the server refuses those from now on.
+        // Greater than in all calls before, whose numbers may have been given: those are refused from now on.
         work.nextClaim += Int64(options.concurrency) + Int64(Self.mostOutcomes)
         let held = state.withLock { Array($0.held.keys) }
         _ = try await connection.call(

@@ -35,7 +35,7 @@ final class WorkerLease: Sendable {
     /// Whether an answer came too late: others may have this worker's queues by now.
     func isTooLate(from sent: ContinuousClock.Instant) -> Bool { sent.duration(to: .now) > limit }
 
-    /// Calls back each time that two thirds of the lease have passed without a renewal, until it is cancelled.
+    /// Calls back when two thirds of the lease have passed without a renewal, until it is cancelled.
     func watch(_ lost: @Sendable () -> Void) async {
         while !Task.isCancelled {
             let (end, isNew) = state.withLock { state in
