@@ -3,7 +3,9 @@ import Sluice
 /// The application's own data beside the queues: rows of messages, and effects of handlers.
 protocol Application: Sendable {
     /// Stores a message with its action in one transaction, unless they are there; returns the action.
-    func store(_ message: Message) async throws -> ActionID
+    ///
+    /// - Parameter isInVain: Roll the transaction back, and throw ``HistoryWorkerError/changedItsMind``.
+    func store(_ message: Message, isInVain: Bool) async throws -> ActionID
 
     /// Settles an attempt in a transaction with its effect and what follows; throws `staleReceipt` if it does
     /// not count any more, and ``HistoryWorkerError/unknownCommit`` if nobody has said whether it does.

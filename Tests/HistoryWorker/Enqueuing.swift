@@ -29,13 +29,23 @@ struct Enqueuing {
     func enqueue(_ share: Share, until end: Int64) async throws {
         for (index, message) in share.messages.enumerated() {
             history.append("e\t\(HistoryWorker.now())\t\(message.queue)\t\(message.line)")
-            let id = try await message.hasRow ? application.store(message) : enqueue(message)
+            let id = try await message.hasRow ? store(message) : enqueue(message)
             history.append("E\t\(HistoryWorker.now())\t\(message.queue)\t\(message.line)\t\(id)")
             let left = end - HistoryWorker.now()
             if left > 0 {
                 try await SystemClock.sleep(.nanoseconds(left / Int64(share.messages.count - index)))
             }
         }
+    }
+
+    /// The application's row tells it from what an earlier life has stored.
+    private func store(_ message: Message) async throws -> ActionID {
+        if message.changesItsMind {
+            do {
+                _ = try await application.store(message, isInVain: true)
+            } catch HistoryWorkerError.changedItsMind {}
+        }
+        return try await application.store(message, isInVain: false)
     }
 
     /// A key tells it from what an earlier life has stored without having been told.

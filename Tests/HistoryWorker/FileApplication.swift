@@ -16,19 +16,12 @@ final class FileApplication: Application {
         try connection.set(Pragma("wal_autocheckpoint", 0))
     }
 
-    func store(_ message: Message) async throws -> ActionID {
-        if message.changesItsMind {
-            do {
-                try await write { [broker] connection -> Void in
-                    if try message.storedAction(connection) != nil { return }
-                    try message.store(connection, broker)
-                    throw HistoryWorkerError.changedItsMind
-                }
-            } catch HistoryWorkerError.changedItsMind {}
-        }
-        return try await write { [broker] connection in
+    func store(_ message: Message, isInVain: Bool) async throws -> ActionID {
+        try await write { [broker] connection in
             if let known = try message.storedAction(connection) { return known }
-            return try message.store(connection, broker)
+            let action = try message.store(connection, broker)
+            if isInVain { throw HistoryWorkerError.changedItsMind }
+            return action
         }
     }
 
@@ -75,7 +68,6 @@ extension Message {
             .first { ActionID(rawValue: $0.int64(0)) }
     }
 
-    @discardableResult
     fileprivate func store(_ connection: Connection, _ broker: Broker) throws -> ActionID {
         let id = try broker.enqueue(self, in: connection.rawHandle).id
         try connection.prepare("INSERT INTO messages (line, action) VALUES (?1, ?2)")

@@ -17,22 +17,15 @@ final class ServerApplication: Application {
 
     init(_ url: String, _ broker: PostgresBroker) { (self.url, self.broker) = (url, broker) }
 
-    func store(_ message: Message) async throws -> ActionID {
+    func store(_ message: Message, isInVain: Bool) async throws -> ActionID {
         while true {
             do {
-                if message.changesItsMind {
-                    do {
-                        try await write { [broker] connection -> Void in
-                            if try message.storedAction(connection) != nil { return }
-                            try message.store(connection, broker)
-                            throw HistoryWorkerError.changedItsMind
-                        }
-                    } catch HistoryWorkerError.changedItsMind {}
-                }
-                // Its row tells after a lost commit whether it was one.
                 return try await write { [broker] connection in
+                    // Its row shows after a lost commit whether it was one.
                     if let known = try message.storedAction(connection) { return known }
-                    return try message.store(connection, broker)
+                    let action = try message.store(connection, broker)
+                    if isInVain { throw HistoryWorkerError.changedItsMind }
+                    return action
                 }
             } catch let error where Self.mayPass(error) {
                 try await SystemClock.sleep(.milliseconds(50))
@@ -124,7 +117,6 @@ extension Message {
             .flatMap { Int64($0) }.map { ActionID(rawValue: $0) }
     }
 
-    @discardableResult
     fileprivate func store(_ connection: OpaquePointer, _ broker: PostgresBroker) throws -> ActionID {
         let id = try broker.enqueue(self, in: connection).id
         try connection.execute("INSERT INTO messages (line, action) VALUES ($1, $2)", ["\(line)", "\(id)"])
