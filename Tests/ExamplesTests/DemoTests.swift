@@ -50,6 +50,7 @@ struct DemoTests {
     )
     func server() async throws {
         let server = try TestSupport.TestServer(["fsync=off"])
+        defer { withExtendedLifetime(server) {} }
         let result = try await Subprocess.run(
             .path(FilePath(Self.program)),
             arguments: ["--seed", "7", "--postgres", server.url],
