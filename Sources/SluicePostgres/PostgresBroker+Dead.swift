@@ -81,12 +81,12 @@ extension PostgresBroker {
                 "SELECT * FROM @sluice_requeue_all($1, $2, coalesce($3::bigint, 0), $4)",
                 [pattern.rawValue, cause?.rawValue, next, last]
             ).first
-            letters.count += Int(row?.integer("requeued") ?? 0)
-            letters.keptCount += Int(row?.integer("kept") ?? 0)
-            if letters.firstKept == nil, let kept = row?.integer("first_kept") {
-                let reason = "its queue has another type of sort key now; wait until it is empty"
-                letters.firstKept = (ActionID(rawValue: kept), reason)
-            }
+            var batch = RequeuedLetters()
+            batch.count = Int(row?.integer("requeued") ?? 0)
+            batch.keptCount = Int(row?.integer("kept") ?? 0)
+            let reason = "its queue has another type of sort key now; wait until it is empty"
+            batch.firstKept = row?.integer("first_kept").map { (ActionID(rawValue: $0), reason) }
+            letters.add(batch)
             (next, last) = (row?["next"], row?["last"])
         } while next != nil
         changed()

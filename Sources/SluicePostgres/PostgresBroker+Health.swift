@@ -1,4 +1,5 @@
 #if PostgreSQL
+internal import Logging
 package import Sluice
 
 /// Reads about the server and the schema; each is one statement that changes nothing.
@@ -144,20 +145,17 @@ extension PostgresBroker {
         let url = server.listeningURL ?? calls.address.url
         let listener = PostgresConnection(PostgresAddress(url: url, schema: server.schema))
         let channel = "sluice_doctor_\(UInt64.random(in: 0 ... .max))"
-        let rung = RungBell()
+        let bell = ChangeCounter()
+        let count = bell.count
         do throws(PostgresFailure) {
-            try await listener.listen(channel) {
-                rung.ring(true)
-            } lost: {
-                rung.ring(false)
-            }
+            try await listener.listen(channel, ring: bell.change, lost: {})
             _ = try await calls.call("SELECT pg_notify($1, '')", [channel])
+            await bell.next(since: count, within: .seconds(2))
         } catch {
-            rung.ring(false)
+            options.logger.debug("a notification could not be tried", metadata: ["error": "\(error)"])
         }
-        let isRung = await rung.wait(within: .seconds(2))
         await listener.close()
-        return isRung
+        return bell.count != count
     }
 }
 #endif

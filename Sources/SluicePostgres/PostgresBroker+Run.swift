@@ -104,44 +104,14 @@ extension PostgresBroker {
     /// Waits until a running broker has nothing left to run or to wait for: see `Broker/waitUntilIdle()`.
     public func waitUntilIdle() async {
         runner.ensureNotInHandler("waitUntilIdle()")
-        while !Task.isCancelled {
-            do throws(SluiceError) {
-                return try await waitUntilIdle(.all)
-            } catch {
-                if error.code == .closed { return }
-                // It may pass; until then nothing is known.
-                options.logger.debug("reading what is left failed", metadata: ["error": "\(error)"])
-                await pause(8)
-            }
-        }
+        await waitUntilIdle([.all]) { _ in true }
     }
 
     /// Waits until the queues of a pattern have nothing left to run or to wait for: see
     /// `Broker/waitUntilIdle(_:)`.
     public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
         runner.ensureNotInHandler("waitUntilIdle(_:)", ofQueuesOf: try pattern.form())
-        var mustRun = !isRunning
-        while !Task.isCancelled {
-            let count = loop.changes.count
-            if isRunning { mustRun = false } else if !mustRun { return }
-            if life.withLock({ $0.state == .closed }) { return }
-            // Until the server has the routes, it does not know what can run.
-            if !mustRun, !loop.hasNewRoutes {
-                let left = try await workLeft(pattern)
-                if left == 0 { return }
-            }
-            await loop.changes.next(since: count, within: server.pollInterval)
-        }
-    }
-
-    /// How many queues run or will run by time alone.
-    private func workLeft(_ pattern: QueuePattern) async throws(SluiceError) -> Int64 {
-        let rows = try await call(
-            "reading what is left to do",
-            "SELECT due + elsewhere AS count FROM @sluice_work_left($1, NULL, true)",
-            [pattern.rawValue]
-        )
-        return rows.first?.integer("count") ?? 0
+        await waitUntilIdle([pattern]) { _ in true }
     }
 
     /// Waits until an action has ended: see `Broker/settled(_:)`.
@@ -153,15 +123,15 @@ extension PostgresBroker {
             try Task.checkCancellation()
             let (count, wasActive) = (loop.changes.count, loop.isActive(action))
             let state = try await self.action(action)
-            if let own = runner.ownAction, action == own.receipt.action || state.details?.queue == own.queue {
-                throw own.waitsForItself(action)
-            }
             switch state.phase {
             // The server has its end, and this process is about to have it.
             case .ended(.unknown) where wasActive || loop.isActive(action): break
             case .ended(let end): return end
             case .dead(let cause, _): return .deadLettered(cause)
-            case .waiting, .scheduled, .running, .retrying, .parked: break
+            case .waiting, .scheduled, .running, .retrying, .parked:
+                // A queue has one slot, which this handler has.
+                guard let own = runner.ownAction, state.details?.queue == own.queue else { break }
+                throw own.waitsForItself(action)
             }
             await loop.changes.next(since: count, within: server.pollInterval)
         }

@@ -20,16 +20,14 @@ extension PostgresBroker {
     }
 
     /// Returns the actions enqueued after the last of an earlier call; `nil` asks only for the last number.
-    package func arrivals(
-        since earlier: ActionID?
-    ) async throws(SluiceError) -> (last: ActionID, counts: [QueueName: Int]) {
+    package func newActions(since earlier: ActionID?) async throws(SluiceError) -> Store.Arrivals {
         let sql = "SELECT queue, count, last FROM @sluice_arrived($1)"
         let rows = try await call("reading arrivals", sql, [earlier.map { "\($0)" }])
         var counts: [QueueName: Int] = [:]
         for row in rows {
             if let queue = row["queue"] { counts[QueueName(queue)] = Int(row.integer("count") ?? 0) }
         }
-        return (ActionID(rawValue: rows.first?.integer("last") ?? 0), counts)
+        return Store.Arrivals(last: ActionID(rawValue: rows.first?.integer("last") ?? 0), counts: counts)
     }
 
     /// A number that differs after most commits of anybody; queues are also read without one.
@@ -40,7 +38,7 @@ extension PostgresBroker {
     }
 
     /// Returns the names of the workers whose leases last, those first that have run longest.
-    package func livingWorkers() async throws(SluiceError) -> [String] {
+    package func runnerNames() async throws(SluiceError) -> [String] {
         let sql = "SELECT process FROM @sluice_runners WHERE lease_until > (SELECT @sluice_now())"
         return try await call("reading the workers", sql).map { $0.text("process") }
     }

@@ -78,6 +78,7 @@ extension PostgresBroker {
         while !Task.isCancelled {
             let count = loop.changes.count
             if isRunning { mustRun = false } else if !mustRun { return }
+            if life.withLock({ $0.state == .closed }) { return }
             // Until the server has the routes, it does not know what can run.
             if !mustRun, !loop.hasNewRoutes {
                 do throws(SluiceError) {

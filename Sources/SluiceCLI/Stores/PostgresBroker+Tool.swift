@@ -14,13 +14,6 @@ extension PostgresBroker: ToolBroker {
     /// Errors of locks name the server's process.
     func lockHolders() async -> [Int] { [] }
 
-    func newActions(since earlier: ActionID?) async throws -> Store.Arrivals {
-        let (last, counts) = try await arrivals(since: earlier)
-        return Store.Arrivals(last: last, counts: counts)
-    }
-
-    func runnerNames() async throws -> [String] { try await livingWorkers() }
-
     /// The actions of a killed run wait for its lease, which is longer than its commands live.
     func remarkOnLeftovers() async {}
 

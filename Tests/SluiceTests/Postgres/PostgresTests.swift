@@ -188,6 +188,67 @@ struct PostgresTests {
         await broker.close()
     }
 
+    @Test("A handler that would wait for its own queue gets an error, and what has ended is told")
+    func waitsForItself() async throws {
+        let broker = try await site().broker()
+        let results = EventLog<String>()
+        try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, attempt in
+            guard note.text != "dead" else { return .fail("no") }
+            for id in [attempt.id.rawValue - 1, attempt.id.rawValue, attempt.id.rawValue + 1] {
+                do {
+                    results.append("\(try await attempt.broker.settled(ActionID(rawValue: id)))")
+                } catch let error as SluiceError {
+                    results.append("\(error.code)")
+                }
+            }
+            return .success
+        }
+        try await broker.enqueue([Note("dead"), Note("asks"), Note("last")])
+        let run = Task { try await broker.run() }
+        _ = try await results.wait(forCount: 3)
+        #expect(results.elements.first?.contains("deadLettered") == true)
+        #expect(results.elements[1...2] == ["waitsForItself", "waitsForItself"])
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+    }
+
+    @Test("stop, close and both forms of waitUntilIdle trap in a handler of their broker, with a sentence")
+    func traps() async throws {
+        let stop = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await PostgresTests.trap { await $0.stop() }
+        }
+        let close = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await PostgresTests.trap { await $0.close() }
+        }
+        let idle = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await PostgresTests.trap { await $0.waitUntilIdle() }
+        }
+        let idleQueues = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try await PostgresTests.trap { do { try await $0.waitUntilIdle("notes") } catch {} }
+        }
+        for (result, call) in [
+            (stop, "stop(grace:)"), (close, "close(grace:)"), (idle, "waitUntilIdle()"),
+            (idleQueues, "waitUntilIdle(_:)"),
+        ] {
+            let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+            #expect(said.contains("\(call) was called by a handler of its own broker"), "\(said)")
+        }
+    }
+
+    /// Runs in a process of its own, on a server of its own.
+    private static func trap(_ wait: @escaping @Sendable (any ActionBroker) async -> Void) async throws {
+        let server = try TestServer(["fsync=off"])
+        defer { withExtendedLifetime(server) {} }
+        let broker = try await PostgresBroker(server.url)
+        try broker.route("*", Note.self) { _, attempt in
+            await wait(attempt.broker)
+            return .success
+        }
+        try await broker.enqueue(Note("a"))
+        try await broker.run()
+    }
+
     @Test("What the engine does not have is an error that says so")
     func unsupported() async throws {
         let broker = try await site().broker()
