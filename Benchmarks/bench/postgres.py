@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import itertools
-import json
 import os
 import statistics
 import subprocess
@@ -169,15 +168,15 @@ def drain(server, queues, workers, backlog, target, prepare=lambda name: None, h
         return rate
 
 
-def plain(server, script, queues, clients, batch, backlog, seconds):
-    """Jobs a second that a plain statement takes of a backlog."""
+def plain(server, script, queues, clients, batch, backlog, target):
+    """Jobs a second that a plain statement takes of a backlog, until so many are done."""
     with server.database() as name:
         server.ask(name, TABLE)
         server.ask(name, f"""INSERT INTO jobs (queue, payload) SELECT 'conversation/' || n % {queues}, '{PAYLOAD}'
                              FROM generate_series(1, {backlog}) AS n""")
         server.ask(name, "VACUUM ANALYZE")
         start = time.monotonic()
-        server.pgbench(name, script.format(batch=batch), clients, "-T", str(seconds))
+        server.pgbench(name, script.format(batch=batch), clients, "-t", str(max(target // batch // clients, 1)))
         took = time.monotonic() - start
         left = int(server.ask(name, "SELECT count(*) FROM jobs")[0])
         return (backlog - left) / took
@@ -301,14 +300,14 @@ def measure(server, options):
     for queues, workers in ((1, 1), (64, 1), (64, 4), (10_000, 1), (10_000, 4), (10_000, 8)):
         count = scale(4_000 if queues == 1 else 100_000)
         rates[queues, workers] = table.measure(
-            f"drain {queues:,} queues, {workers} workers",
+            f"drain {queues:,} queue{'s' if queues > 1 else ''}, {workers} worker{'s' if workers > 1 else ''}",
             lambda: drain(server, queues, workers, count, count * 9 // 10))
     skip = table.measure("SKIP LOCKED, 4 clients, 1 a commit, no order",
-                         lambda: plain(server, SKIP_LOCKED, 64, 4, 1, scale(100_000), seconds))
+                         lambda: plain(server, SKIP_LOCKED, 64, 4, 1, scale(100_000), scale(20_000)))
     bulk = table.measure("SKIP LOCKED, 4 clients, 64 a commit, no order",
-                         lambda: plain(server, SKIP_LOCKED, 64, 4, 64, scale(400_000), seconds))
+                         lambda: plain(server, SKIP_LOCKED, 64, 4, 64, scale(400_000), scale(360_000)))
     head = table.measure("SKIP LOCKED with a head check, 4 clients, 64 a commit, 64 queues",
-                         lambda: plain(server, HEAD_CHECK, 64, 4, 64, scale(100_000), seconds))
+                         lambda: plain(server, HEAD_CHECK, 64, 4, 64, scale(100_000), scale(20_000)))
     goal("64 queues, 4 workers : SKIP LOCKED, 1 a commit", rates[64, 4] / skip, None)
     goal("10,000 queues, 4 workers : SKIP LOCKED, 64 a commit", rates[10_000, 4] / bulk, None)
     goal("64 queues, 4 workers : head check (the prototype: 1,500)", rates[64, 4] / max(head, 1), 1_500)
@@ -316,19 +315,20 @@ def measure(server, options):
         peer = table.measure("procrastinate with locks, 64 queues, 4 workers",
                              lambda: procrastinate(server, options.procrastinate, 64, 4, scale(2_000)))
         goal("64 queues, 4 workers : procrastinate", rates[64, 4] / peer, 3)
-    short = table.measure("backlog of 100,000 in 1,000 queues, 1 worker",
-                          lambda: drain(server, 1_000, 1, scale(100_000), scale(80_000)))
-    long = table.measure("backlog of 1,000,000 in 1,000 queues, 1 worker",
-                         lambda: drain(server, 1_000, 1, scale(1_000_000), scale(80_000)))
-    goal("a backlog of a million : of 100,000", long / short, 0.8)
-    stuck = table.measure("the same of 100,000, beside 100,000 held queues",
-                          lambda: drain(server, 1_000, 1, scale(100_000), scale(80_000), blocked(server, scale(100_000))))
-    goal("100,000 blocked queues : none", stuck / short, 0.8)
-    free = table.measure("1,500,000 in 64 queues, 4 workers", lambda: drain(
-        server, 64, 4, scale(1_500_000), scale(1_350_000)))
-    old = table.measure("the same beside an old snapshot", lambda: drain(
-        server, 64, 4, scale(1_500_000), scale(1_350_000), holder=snapshot(server)))
-    goal("an old snapshot : none", old / free, 0.3)
+    few, many, steady = scale(100_000), scale(1_000_000), scale(1_200_000)
+    short = table.measure(f"backlog of {few:,} in 1,000 queues, 1 worker",
+                          lambda: drain(server, 1_000, 1, few, few * 8 // 10))
+    long = table.measure(f"backlog of {many:,} in 1,000 queues, 1 worker, its first {few * 8 // 10:,}",
+                         lambda: drain(server, 1_000, 1, many, few * 8 // 10))
+    goal("a backlog ten times as long : the short one", long / short, 0.8)
+    stuck = table.measure(f"backlog of {few:,}, beside as many held queues",
+                          lambda: drain(server, 1_000, 1, few, few * 8 // 10, blocked(server, few)))
+    goal("beside held queues : without", stuck / short, 0.8)
+    free = table.measure(f"{steady:,} in 64 queues, 4 workers",
+                         lambda: drain(server, 64, 4, steady, steady * 9 // 10))
+    old = table.measure("the same beside a snapshot that is as old as the run",
+                        lambda: drain(server, 64, 4, steady, steady * 9 // 10, holder=snapshot(server)))
+    goal("beside an old snapshot : without", old / free, 0.3)
     waits = []
     for title, poll, listens in (("doorbell", 250, True), ("polling each 50 ms", 50, False),
                                  ("polling each 250 ms", 250, False)):
