@@ -27,6 +27,8 @@ public struct PostgresOptions: Sendable {
     public var workerName: String?
     /// Whether a missing schema is made, and an older one updated.
     package var makesMissing = true
+    /// How often a worker does what is to be done from time to time.
+    package var choreInterval: Duration = .seconds(1)
     /// Sets the server's clock to the broker's with each call, in tests: see `PostgresSchema`.
     package var setsServerClock = false
 

@@ -9,7 +9,7 @@ struct Latency {
     /// Enqueues a second.
     let rate: Int
 
-    /// Writes the times in milliseconds, a line each.
+    /// Writes the times in milliseconds, a line each, in the order of the enqueues.
     func run(_ url: String, _ server: PostgresOptions) async throws {
         let (here, there) = (try await PostgresBroker(url), try await PostgresBroker(url, server: server))
         let starts = Mutex<[ActionID: ContinuousClock.Instant]>([:])
@@ -29,7 +29,7 @@ struct Latency {
         await there.stop()
         try await running.value
         let times = starts.withLock { $0 }
-        for (id, commit) in commits {
+        for (id, commit) in commits.sorted(by: { $0.key < $1.key }) {
             guard let start = times[id] else { throw LoadError.usage }
             // The handler may have started before the caller heard of the commit.
             print(max(commit.duration(to: start) / .milliseconds(1), 0))

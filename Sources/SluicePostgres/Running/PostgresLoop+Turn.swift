@@ -38,6 +38,7 @@ extension PostgresLoop {
             throw .lost("the answer came too late")
         }
         lease.renew(from: sent)
+        if work.arrivalsFrom == "0" { work.wholeLook = (.now, sent.duration(to: .now)) }
         let due = digest(rows, outcomes, &work)
         return isBusy ? options.clock.now : due
     }
@@ -46,7 +47,7 @@ extension PostgresLoop {
     private func chores(_ work: inout Work) async throws(PostgresFailure) -> Bool {
         let now = ContinuousClock.now
         let isDue = work.due.map { $0 <= options.clock.now } ?? false
-        if let last = work.choresDone, !isDue, last.duration(to: now) < Self.choreInterval { return false }
+        if let last = work.choresDone, !isDue, last.duration(to: now) < server.choreInterval { return false }
         work.due = nil
         let rows = try await connection.call(
             "SELECT @sluice_chores($1, $2) AS count",
@@ -171,6 +172,10 @@ extension PostgresLoop {
         for next in others { runner.start(next.action, next.route) }
         work.due = due
         let hasWork = !outcomes.isEmpty || !others.isEmpty
+        // Vacuum frees earlier blocks, which new arrivals take. A long look, beside an old snapshot, is rare.
+        if !hasWork, work.wholeLook.end.duration(to: .now) >= work.wholeLook.cost * 10 {
+            work.arrivalsFrom = mutant("server arrivals") ? work.arrivalsFrom : "0"
+        }
         return hasWork ? options.clock.now : due
     }
 

@@ -50,7 +50,10 @@ final class PostgresLoop: AttemptSource {
     struct Work {
         var epoch: Int64 = 0
         var nextClaim: Int64 = 0
+        /// The block of the arrivals' table from which the next step looks.
         var arrivalsFrom = "0"
+        /// When the last step that looked at all arrivals ended, and how long it took.
+        var wholeLook = (end: ContinuousClock.now, cost: Duration.zero)
         var mustResync = false
         /// The last chores, in real time.
         var choresDone: ContinuousClock.Instant?
@@ -60,7 +63,6 @@ final class PostgresLoop: AttemptSource {
     }
 
     static let mostOutcomes = 500
-    static let choreInterval: Duration = .seconds(1)
 
     let state = Mutex(State())
     let runnerReference = Mutex<AttemptRunner?>(nil)

@@ -122,6 +122,37 @@ struct PostgresTests {
         await broker.close()
     }
 
+    @Test("G11: after a vacuum, which frees earlier places, an arrival is found as soon as before")
+    func vacuumedArrivals() async throws {
+        let site = try site()
+        let broker = try await site.broker { _, server in
+            server.setsServerClock = false
+            // They look at all arrivals.
+            server.choreInterval = .seconds(600)
+        }
+        let other = try await site.broker { _, server in server.setsServerClock = false }
+        let count = EventLog<Int>()
+        try broker.route("*", Note.self) { _, _ in
+            count.append(0)
+            return .success
+        }
+        let run = Task { try await broker.run() }
+        // More than a block of the table, in a call each; then the last ones are seen in a later block.
+        for number in 0..<300 { try await other.enqueue(Note("a", in: QueueName("q/\(number)"))) }
+        _ = try await count.wait(forCount: 300)
+        _ = try await other.calls.call("VACUUM @sluice_arrival_rows")
+        let rows = try await other.calls.call("SELECT pg_relation_size('@sluice_arrival_rows') AS size")
+        // A block at most is left, so that the next arrival is in the first one.
+        #expect(rows.first?.integer("size") ?? .max <= 8_192)
+        try await other.enqueue(Note("b"))
+        // Without the guard it waits in vain.
+        #expect(try await count.wait(forCount: 301).count == 301)
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+        await other.close()
+    }
+
     @Test("A schema of a newer version is refused, and one of the same is not changed")
     func versions() async throws {
         let site = try site()
