@@ -140,10 +140,13 @@ struct PostgresTests {
         // More than a block of the table, in a call each; then the last ones are seen in a later block.
         for number in 0..<300 { try await other.enqueue(Note("a", in: QueueName("q/\(number)"))) }
         _ = try await count.wait(forCount: 300)
-        _ = try await other.calls.call("VACUUM @sluice_arrival_rows")
-        let rows = try await other.calls.call("SELECT pg_relation_size('@sluice_arrival_rows') AS size")
-        // A block at most is left, so that the next arrival is in the first one.
-        #expect(rows.first?.integer("size") ?? .max <= 8_192)
+        // Until a block at most is left, so that the next arrival is in the first one: snapshots of other tests
+        // keep rows.
+        try await until {
+            _ = try await other.calls.call("VACUUM @sluice_arrival_rows")
+            let rows = try await other.calls.call("SELECT pg_relation_size('@sluice_arrival_rows') AS size")
+            return rows.first?.integer("size") ?? .max <= 8_192
+        }
         try await other.enqueue(Note("b"))
         // Without the guard it waits in vain.
         #expect(try await count.wait(forCount: 301).count == 301)
