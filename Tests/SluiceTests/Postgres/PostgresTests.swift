@@ -140,7 +140,7 @@ struct PostgresTests {
         // More than a block of the table, in a call each; then the last ones are seen in a later block.
         for number in 0..<300 { try await other.enqueue(Note("a", in: QueueName("q/\(number)"))) }
         _ = try await count.wait(forCount: 300)
-        // Until a block at most is left, so that the next arrival is in the first one: snapshots of other tests
+        // Until one block at most is left, which the next arrival takes: snapshots of other tests
         // keep rows.
         try await until {
             _ = try await other.calls.call("VACUUM @sluice_arrival_rows")
