@@ -14,14 +14,12 @@ extension PostgresLoop {
     func run() async throws(SluiceError) {
         var work = Work()
         // Whatever the loop waits for: others may run the queues soon.
-        let watch = Task { [lease, options, runner] in
-            await lease.watch {
-                options.logger.warning("the server does not answer: handlers are cancelled in time")
-                runner.cancelClaimed(.stop)
-            }
+        lease.beginWatch { [options, runner] in
+            options.logger.warning("the server does not answer: handlers are cancelled in time")
+            runner.cancelClaimed(.stop)
         }
         defer {
-            watch.cancel()
+            lease.endWatch()
             finish()
         }
         var tries = 0
