@@ -75,7 +75,7 @@ struct PostgresErrorTests {
         try await place.sql("CREATE ROLE locked LOGIN SUPERUSER PASSWORD 'right'")
         let rules = URL(fileURLWithPath: "\(server.folder)/data/pg_hba.conf")
         try Data("local all locked scram-sha-256\nlocal all all trust\n".utf8).write(to: rules)
-        try server.crash()
+        try server.perform(.crash)
         func url(_ password: String) -> String {
             "postgresql://locked:\(password)@/postgres?host=\(server.folder)"
         }

@@ -51,6 +51,12 @@ struct Enqueuing {
     /// A key tells it from what an earlier life has stored without having been told.
     private func enqueue(_ message: Message) async throws -> ActionID {
         let key = DeduplicationKey("line \(message.line)", retention: .seconds(86_400))
-        return try await broker.enqueue(message, EnqueueOptions(key: key)).id
+        while true {
+            do {
+                return try await broker.enqueue(message, EnqueueOptions(key: key)).id
+            } catch let error as SluiceError where error.code == .diskFull {
+                try await SystemClock.sleep(.milliseconds(50))
+            }
+        }
     }
 }

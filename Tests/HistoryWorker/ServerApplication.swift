@@ -49,7 +49,8 @@ final class ServerApplication: Application {
     private static func mayPass(_ error: any Error) -> Bool {
         switch error {
         case HistoryWorkerError.disconnected, HistoryWorkerError.unknownCommit: true
-        case let error as SluiceError: [.connectionLost, .databaseLocked].contains(error.code)
+        case HistoryWorkerError.refused(let message): message.contains("No space left on device")
+        case let error as SluiceError: [.connectionLost, .databaseLocked, .diskFull].contains(error.code)
         default: false
         }
     }

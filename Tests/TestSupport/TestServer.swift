@@ -11,16 +11,20 @@ package final class TestServer: Sendable {
         ProcessInfo.processInfo.environment["SLUICE_POSTGRES"] != nil && shared != nil
     }
 
+    /// What `.ci/postgres` does with the server.
+    package enum Order: String, Sendable { case crash, promote, fill, free }
+
     package let folder: String
     private let process: Process
     private let input: Pipe
     private let output: Pipe
 
-    package init(_ settings: [String] = []) throws {
+    /// - Parameter arguments: Those of `.ci/postgres`: options, then settings of the server.
+    package init(_ arguments: [String] = []) throws {
         let script = URL(fileURLWithPath: #filePath).appending(path: "../../../.ci/postgres").standardized
         (process, input, output) = (Process(), Pipe(), Pipe())
         process.executableURL = script
-        process.arguments = settings
+        process.arguments = arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()
@@ -32,9 +36,15 @@ package final class TestServer: Sendable {
     /// The address of a database of the server.
     package var url: String { "postgresql:///postgres?host=\(folder)&user=postgres" }
 
-    /// Kills the server's processes, as a crash of the machine would, and starts it again.
-    package func crash() throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("crash\n".utf8))
+    /// The address of the server and of its standby: of the one that is written to.
+    package var urlOfBoth: String {
+        "postgresql:///postgres?host=\(folder),\(folder)&port=5432,5433&user=postgres"
+            + "&target_session_attrs=read-write"
+    }
+
+    /// Returns when the order has been carried out.
+    package func perform(_ order: Order) throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("\(order.rawValue)\n".utf8))
         _ = try Self.line(of: output)
     }
 

@@ -6,8 +6,8 @@ import Testing
 /// Several processes on a PostgreSQL server, and what they have written down of it.
 ///
 /// As on a file, and besides: connections are cut and delayed, the server ends some, or is killed and
-/// started again, and the clocks of the processes are an hour apart. `SLUICE_SERVER_HISTORY_SECONDS` says for
-/// how long.
+/// started again, its disk is full, and the clocks of the processes are an hour apart.
+/// `SLUICE_SERVER_HISTORY_SECONDS` says for how long.
 @Suite(
     "Several processes on a PostgreSQL server",
     .timeLimit(.minutes(30)),
@@ -35,8 +35,8 @@ struct ServerHistoryTests {
         var tally = Tally()
         var disturbances: [String] = []
         for count in counts {
-            // Its own, which is killed: with syncs, as a server should have them.
-            let site = try ServerSite(TestServer(), workers: count)
+            // Its own, which is killed.
+            let site = try ServerSite(workers: count, onSmallDisk: count.isMultiple(of: 2))
             defer { site.end() }
             let each = seconds / counts.count
             let workers = Workers(

@@ -8,6 +8,8 @@ import Testing
 /// A database of a PostgreSQL server, which each worker reaches through a proxy of its own.
 struct ServerSite: HistorySite {
     let server: TestServer
+    /// Whether the server's disk is a small one of its own, which is filled.
+    let hasSmallDisk: Bool
     let folder: String
     private let proxies: [SocketProxy]
     private let counts = Counts()
@@ -15,12 +17,18 @@ struct ServerSite: HistorySite {
     /// How often what was done.
     final class Counts: Sendable {
         let crashes = Mutex(0)
+        let fullDisks = Mutex(0)
         let terminated = Mutex(0)
         let cuts = Mutex(0)
     }
 
-    init(_ server: TestServer, workers: Int) throws {
+    /// With syncs, as a server should have them; those of a small disk of its own, which not everybody may
+    /// mount, cost nothing.
+    init(workers: Int, onSmallDisk: Bool) throws {
+        let small = onSmallDisk ? try? TestServer(["--disk", "300M", "max_wal_size=64MB"]) : nil
+        let server = try small ?? TestServer()
         self.server = server
+        hasSmallDisk = small != nil
         folder =
             FileManager.default.temporaryDirectory
             .appending(path: "histories-\(UInt32.random(in: 0 ... .max))").path
@@ -34,13 +42,14 @@ struct ServerSite: HistorySite {
 
     /// What was done to the server and its connections.
     var disturbances: String {
-        "\(counts.crashes.withLock(\.self)) crashes of the server, \(counts.terminated.withLock(\.self)) "
-            + "connections ended by it, \(counts.cuts.withLock(\.self)) cuts and delays"
+        "\(counts.crashes.withLock(\.self)) crashes of the server, "
+            + "\(counts.fullDisks.withLock(\.self)) of them on a full disk, "
+            + "\(counts.terminated.withLock(\.self)) connections ended by it, \(counts.cuts.withLock(\.self)) cuts and delays"
     }
 
     var hasSeenAll: Bool {
         counts.crashes.withLock { $0 > 0 } && counts.terminated.withLock { $0 > 0 }
-            && counts.cuts.withLock { $0 > 0 }
+            && counts.cuts.withLock { $0 > 0 } && (!hasSmallDisk || counts.fullDisks.withLock { $0 > 0 })
     }
 
     func place(of worker: Int?) -> String {
@@ -73,8 +82,10 @@ struct ServerSite: HistorySite {
             try await Workers.pass(.milliseconds(Int.random(in: 500...3_000, using: &random)))
             guard Workers.now() < end else { return }
             turn += 1
-            if turn % 4 == 2 {
-                try await onOwnThread { [server] in try server.crash() }
+            if turn % 8 == 4, hasSmallDisk {
+                try await fillDisk(&random)
+            } else if turn % 4 == 2 {
+                try await perform(.crash)
                 counts.crashes.withLock { $0 += 1 }
             } else {
                 let ended = try await answer(
@@ -86,6 +97,21 @@ struct ServerSite: HistorySite {
                 counts.terminated.withLock { $0 += ended.count }
             }
         }
+    }
+
+    /// Has no room on the disk for a time, and a restart in it.
+    private func fillDisk(_ random: inout Seeded) async throws {
+        try await perform(.fill)
+        try await Workers.pass(.milliseconds(Int.random(in: 200...2_000, using: &random)))
+        try await perform(.crash)
+        try await Workers.pass(.milliseconds(Int.random(in: 100...1_000, using: &random)))
+        try await perform(.free)
+        counts.crashes.withLock { $0 += 1 }
+        counts.fullDisks.withLock { $0 += 1 }
+    }
+
+    private func perform(_ order: TestServer.Order) async throws {
+        try await onOwnThread { [server] in try server.perform(order) }
     }
 
     func effects() async throws -> [History.Effect] {
