@@ -78,12 +78,13 @@ extension PostgresLoop {
     private func rest(until due: Timestamp?, _ work: inout Work) async {
         let clock = options.clock
         if let due, due <= clock.now {
-            work.pause = .milliseconds(20)
+            work.pause = Self.shortestPause
             return
         }
+        if state.withLock({ $0.isKicked || !$0.outcomes.isEmpty }) { return }
         // Polls are in real time; due actions have the broker's clock.
         let delay = work.pause
-        work.pause = min(work.pause * 2, server.pollInterval)
+        work.pause = min(max(work.pause * 2, Self.shortestPause), server.pollInterval)
         let poll = Task {
             do { try await ContinuousClock().sleep(for: delay) } catch { return }
             self.kick()

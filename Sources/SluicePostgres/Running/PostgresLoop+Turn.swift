@@ -176,7 +176,8 @@ extension PostgresLoop {
         if !hasWork, work.wholeLook.end.duration(to: .now) >= work.wholeLook.cost * 10 {
             work.arrivalsFrom = mutant("server arrivals") ? work.arrivalsFrom : "0"
         }
-        return hasWork ? options.clock.now : due
+        if hasWork { work.pause = Self.linger }
+        return due
     }
 
     private func claimed(_ row: PostgresRows.Row, _ claim: Int64) -> (action: ClaimedAction, route: Route)? {

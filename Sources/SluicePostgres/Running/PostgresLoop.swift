@@ -59,8 +59,14 @@ final class PostgresLoop: AttemptSource {
         var choresDone: ContinuousClock.Instant?
         /// By the wall clock: when something is due that chores must do first.
         var due: Timestamp?
-        var pause: Duration = .milliseconds(20)
+        var pause = PostgresLoop.shortestPause
     }
+
+    /// Between the looks of an idle worker at first.
+    static let shortestPause: Duration = .milliseconds(20)
+    /// For how long a worker with handlers waits for the outcome of one before it tells the server that it
+    /// waits, which is a commit of its own.
+    static let linger: Duration = .milliseconds(2)
 
     static let mostOutcomes = 500
 
@@ -137,16 +143,18 @@ final class PostgresLoop: AttemptSource {
             kick()
         }
         written(settlement, answer.result)
-        state.withLock { state in
+        let isStopping = state.withLock { state in
             state.reporting -= 1
             state.active[action.receipt.claim] = nil
             if let end = answer.result?.end(settlement) { state.ends.note(action.receipt.action, end) }
+            return state.phase != .running
         }
         if let events = answer.result.map({ action.events(settlement, $0, at: options.clock.now) }) {
             observers.publish(events)
         }
         changes.change()
-        kick()
+        // It may have been the last one that the loop waits for.
+        if isStopping { kick() }
         return answer.next
     }
 
