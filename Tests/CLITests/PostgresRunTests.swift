@@ -143,6 +143,43 @@ struct PostgresRunTests {
         #expect(!ran.contains("overlap"))
     }
 
+    @Test("G3: a process that is stopped while an answer is under way starts nothing of it when it goes on")
+    func answerWhileStopped() async throws {
+        let place = try ServerPlace()
+        let proxy = try SocketProxy(before: place.server.folder)
+        defer { proxy.end() }
+        try await place.enqueue("first")
+        let far = place.server.url.replacing(place.server.folder, with: proxy.folder)
+        let arguments = ["run", "--postgres", far, "--schema", place.schema, "--exec", "echo far $SLUICE_QUEUE"]
+        var lines: [String] = []
+        let status = try await Tool.follow(arguments + ["--lease", "2s"]) { line, send in
+            if line.hasPrefix("far ") { lines.append(line) }
+            switch line {
+            case "far first":
+                proxy.hold(fromAnswerWith: "the one")
+                try await place.output("enqueue", "--queue", "second", "--kind", "k", "--payload", #""the one""#)
+                while !proxy.hasHeldAnswer { await Task.yield() }
+                try send(.suspend)
+                // It lies in the socket when the process goes on.
+                proxy.set(.pass)
+                let near = try await place.sluice(
+                    "run",
+                    "--exec",
+                    "echo near $SLUICE_QUEUE",
+                    "--until-empty",
+                    "--lease",
+                    "2s"
+                )
+                #expect(near.status == .exited(0) && near.lines == ["near second"], "\(near)")
+                try send(.resume)
+                try await place.enqueue("third")
+            case "far third": try send(.terminate)
+            default: break
+            }
+        }
+        #expect(status == .exited(0) && lines == ["far first", "far third"], "\(status), \(lines)")
+    }
+
     @Test("After a killed run its commands end, and another process runs its actions when the lease is over")
     func killed() async throws {
         let place = try ServerPlace()

@@ -35,6 +35,11 @@ package final class SocketProxy: Sendable {
         var pairs: [ObjectIdentifier: Pair] = [:]
         /// The answer that has these bytes in it is lost with its connection, once.
         var lost: Data?
+        /// From the answer that has these bytes in it on nothing passes, once.
+        var heldFrom: Data?
+        /// The connections that are held back, while later ones pass.
+        var held: Set<ObjectIdentifier> = []
+        var heldRequests = 0
         var isClosed = false
     }
 
@@ -72,6 +77,28 @@ package final class SocketProxy: Sendable {
 
     package func set(_ mode: Mode) {
         state.withLock { $0.mode = mode }
+        wake()
+    }
+
+    /// Holds back what passes on the connections that there are; later ones pass.
+    package func holdConnections() { state.withLock { ($0.held, $0.heldRequests) = (Set($0.pairs.keys), 0) } }
+
+    /// Delivers what was held back, also that of clients which have closed their connection.
+    package func releaseConnections() {
+        state.withLock { $0.held = [] }
+        wake()
+    }
+
+    /// How many requests `holdConnections()` has held back.
+    package var heldRequestCount: Int { state.withLock { $0.heldRequests } }
+
+    /// Has nothing pass from the next answer of the server on that has this text in it.
+    package func hold(fromAnswerWith text: String) { state.withLock { $0.heldFrom = Data(text.utf8) } }
+
+    /// Whether that answer is held.
+    package var hasHeldAnswer: Bool { state.withLock { $0.heldFrom == nil && $0.mode == .hold } }
+
+    private func wake() {
         changed.lock()
         changed.broadcast()
         changed.unlock()
@@ -111,7 +138,8 @@ package final class SocketProxy: Sendable {
         while true {
             let count = read(source, &buffer, buffer.count)
             if count <= 0 { break }
-            waitWhileHeld()
+            if isAnswer { holdFrom(buffer[..<count]) }
+            waitWhileHeld(pair, isAnswer: isAnswer)
             if isAnswer, isToBeLost(buffer[..<count]) { break }
             var sent = 0
             while sent < count {
@@ -127,10 +155,19 @@ package final class SocketProxy: Sendable {
         state.withLock { $0.pairs[ObjectIdentifier(pair)] = nil }
     }
 
-    private func waitWhileHeld() {
+    private func waitWhileHeld(_ pair: Pair, isAnswer: Bool) {
+        let name = ObjectIdentifier(pair)
+        state.withLock { if !isAnswer, $0.held.contains(name) { $0.heldRequests += 1 } }
         changed.lock()
-        while state.withLock({ $0.mode == .hold && !$0.isClosed }) { changed.wait() }
+        while state.withLock({ ($0.mode == .hold || $0.held.contains(name)) && !$0.isClosed }) { changed.wait() }
         changed.unlock()
+    }
+
+    private func holdFrom(_ bytes: ArraySlice<UInt8>) {
+        state.withLock { state in
+            guard let text = state.heldFrom, Data(bytes).range(of: text) != nil else { return }
+            (state.heldFrom, state.mode) = (nil, .hold)
+        }
     }
 
     private func isToBeLost(_ bytes: ArraySlice<UInt8>) -> Bool {

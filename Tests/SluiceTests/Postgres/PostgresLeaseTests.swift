@@ -132,6 +132,92 @@ struct PostgresLeaseTests {
         await near.close()
     }
 
+    @Test("G3: a step that arrives after its worker has connected again starts nothing")
+    func lateStep() async throws {
+        defer { proxy.end() }
+        var (options, own) = (BrokerOptions(), PostgresOptions())
+        (own.schema, own.lease, own.choreInterval) = (site.schema, .seconds(2), .seconds(60))
+        options.concurrency = 1
+        let url = site.server.url.replacing(site.server.folder, with: proxy.folder)
+        let broker = try await PostgresBroker(url, options: options, server: own)
+        let other = try await self.broker()
+        let (started, isOver) = (Signal(), Signal())
+        let log = EventLog<String>()
+        try broker.route("*", Note.self) { note, _ in
+            log.append(note.text)
+            if note.text == "a" {
+                started.send()
+                try await isOver.received()
+            }
+            return .success
+        }
+        let run = Task { try await broker.run() }
+        try await #expect(other.enqueue(Note("first")).settled() == .succeeded)
+        func answers(_ sql: String) async throws -> Set<Int64> {
+            try await Set(other.calls.call(sql).compactMap { $0.integer("value") })
+        }
+        let steps = """
+            SELECT pid AS value FROM pg_stat_activity WHERE strpos(query, '"\(site.schema)".sluice_step(') > 0 \
+            AND pid <> pg_backend_pid()
+            """
+        let before = try await answers(steps)
+        proxy.holdConnections()
+        // A step of a worker that may run one more.
+        try await until { proxy.heldRequestCount > 0 }
+        try await other.enqueue(Note("a"))
+        try await started.received()
+        try await other.enqueue(Note("b", in: "others"))
+        proxy.releaseConnections()
+        try await until { try await answers(steps).isDisjoint(with: before) }
+        // It has not claimed what its worker would not know of.
+        try await #expect(answers("SELECT count(*) AS value FROM @sluice_claim_rows") == [1])
+        isOver.send()
+        _ = try await log.wait(forCount: 3)
+        #expect(log.elements == ["first", "a", "b"])
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+        await other.close()
+    }
+
+    @Test("The lease counts from when the server was asked, not from its answer")
+    func counted() async throws {
+        let lease = WorkerLease(.seconds(60))
+        let asked = ContinuousClock.now - .seconds(41)
+        #expect(lease.isTooLate(from: asked) && !lease.isTooLate(from: asked + .seconds(2)))
+        let isLost = Signal()
+        lease.begin(1, from: .now)
+        lease.renew(from: asked)
+        // In the forty seconds after the answer it would not be.
+        let start = ContinuousClock.now
+        lease.beginWatch { isLost.send() }
+        try await isLost.received()
+        #expect(start.duration(to: .now) < .seconds(20))
+        lease.endWatch()
+    }
+
+    @Test("G11: a worker that cannot listen polls, and does not have itself rung for")
+    func polls() async throws {
+        proxy.set(.refuse)
+        defer { proxy.end() }
+        var own = PostgresOptions()
+        (own.schema, own.pollInterval) = (site.schema, .milliseconds(50))
+        own.listeningURL = site.server.url.replacing(site.server.folder, with: proxy.folder)
+        let broker = try await PostgresBroker(site.server.url, server: own)
+        let other = try await self.broker()
+        try broker.route("*", Note.self) { _, _ in .success }
+        let run = Task { try await broker.run() }
+        for text in ["a", "b", "c"] {
+            try await #expect(other.enqueue(Note(text)).settled() == .succeeded)
+            let sql = "SELECT count(*) AS count FROM @sluice_worker_rows WHERE waits"
+            try await #expect(other.calls.call(sql).first?.integer("count") == 0)
+        }
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+        await other.close()
+    }
+
     @Test("G11: a worker that has lost its listening connection listens again")
     func listensAgain() async throws {
         defer { proxy.end() }
