@@ -150,26 +150,25 @@ struct PostgresRunTests {
         defer { proxy.end() }
         try await place.enqueue("first")
         let far = place.server.url.replacing(place.server.folder, with: proxy.folder)
-        let arguments = ["run", "--postgres", far, "--schema", place.schema, "--exec", "echo far $SLUICE_QUEUE"]
+        let limits = ["--lease", "2s", "--kill-after", "0.2"]
+        let own = ["--schema", place.schema, "--exec", "echo far $SLUICE_QUEUE"] + limits
         var lines: [String] = []
-        let status = try await Tool.follow(arguments + ["--lease", "2s"]) { line, send in
+        let status = try await Tool.follow(["run", "--postgres", far] + own) { line, send in
             if line.hasPrefix("far ") { lines.append(line) }
             switch line {
             case "far first":
                 proxy.hold(fromAnswerWith: "the one")
-                try await place.output("enqueue", "--queue", "second", "--kind", "k", "--payload", #""the one""#)
+                let payload = ["--payload", #""the one""#]
+                let added = try await Tool.run(
+                    ["enqueue"] + place.options + ["--queue", "second", "--kind", "k"] + payload
+                )
+                #expect(added.status == .exited(0))
                 while !proxy.hasHeldAnswer { await Task.yield() }
                 try send(.suspend)
                 // It lies in the socket when the process goes on.
                 proxy.set(.pass)
-                let near = try await place.sluice(
-                    "run",
-                    "--exec",
-                    "echo near $SLUICE_QUEUE",
-                    "--until-empty",
-                    "--lease",
-                    "2s"
-                )
+                let run = ["run"] + place.options + ["--exec", "echo near $SLUICE_QUEUE", "--until-empty"]
+                let near = try await Tool.run(run + limits)
                 #expect(near.status == .exited(0) && near.lines == ["near second"], "\(near)")
                 try send(.resume)
                 try await place.enqueue("third")

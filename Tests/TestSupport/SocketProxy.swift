@@ -159,7 +159,9 @@ package final class SocketProxy: Sendable {
         let name = ObjectIdentifier(pair)
         state.withLock { if !isAnswer, $0.held.contains(name) { $0.heldRequests += 1 } }
         changed.lock()
-        while state.withLock({ ($0.mode == .hold || $0.held.contains(name)) && !$0.isClosed }) { changed.wait() }
+        while state.withLock({ ($0.mode == .hold || $0.held.contains(name)) && !$0.isClosed }) {
+            changed.wait()
+        }
         changed.unlock()
     }
 
