@@ -32,6 +32,11 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether the server has no room on the disk, no memory or no connection left.
+    var lacksResources: Bool {
+        if case .refused(let state, _, _) = self { state.hasPrefix("53") } else { false }
+    }
+
     /// Whether the worker's row is gone: others have its queues now.
     var isTakenOff: Bool { if case .refused("SL001", _, _) = self { true } else { false } }
 

@@ -161,9 +161,9 @@ final class PostgresEnqueuer: Sendable {
                 }
             } catch {
                 tries += 1
-                guard error.isPassing || error.mayHaveCommitted, ContinuousClock.now < deadline else {
-                    throw lost
-                }
+                // The question is a write too: it waits for room on a full disk.
+                let mayPass = error.isPassing || error.mayHaveCommitted || error.lacksResources
+                guard mayPass, ContinuousClock.now < deadline else { throw lost }
                 await pause(tries)
             }
         }
