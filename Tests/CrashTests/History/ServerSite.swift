@@ -44,7 +44,8 @@ struct ServerSite: HistorySite {
     var disturbances: String {
         "\(counts.crashes.withLock(\.self)) crashes of the server, "
             + "\(counts.fullDisks.withLock(\.self)) of them on a full disk, "
-            + "\(counts.terminated.withLock(\.self)) connections ended by it, \(counts.cuts.withLock(\.self)) cuts and delays"
+            + "\(counts.terminated.withLock(\.self)) "
+            + "connections ended by it, \(counts.cuts.withLock(\.self)) cuts and delays"
     }
 
     var hasSeenAll: Bool {

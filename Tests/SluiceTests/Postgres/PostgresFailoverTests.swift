@@ -71,8 +71,8 @@ struct PostgresFailoverTests {
         var stored = 0, lost = 0, succeeded = 0, repeated = 0
 
         var description: String {
-            "\(stored) enqueues confirmed before, \(lost) of them lost; \(succeeded) successes reported before, "
-                + "\(repeated) of them run again"
+            "\(stored) enqueues confirmed before, \(lost) of them lost; "
+                + "\(succeeded) successes reported before, \(repeated) of them run again"
         }
     }
 

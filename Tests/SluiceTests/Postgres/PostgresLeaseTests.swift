@@ -157,7 +157,8 @@ struct PostgresLeaseTests {
             try await Set(other.calls.call(sql).compactMap { $0.integer("value") })
         }
         let steps = """
-            SELECT pid AS value FROM pg_stat_activity WHERE strpos(query, '"\(site.schema)".sluice_step(') > 0 \
+            SELECT pid AS value FROM pg_stat_activity \
+            WHERE strpos(query, '"\(site.schema)".sluice_step(') > 0 \
             AND pid <> pg_backend_pid()
             """
         let before = try await answers(steps)
