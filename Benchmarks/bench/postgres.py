@@ -123,11 +123,11 @@ class Workers:
 
     def rate(self, warm, target):
         """Actions a second between two counts."""
-        start, begun = self.wait(warm)
-        end, ended = self.wait(target)
+        start, begun = self._wait(warm)
+        end, ended = self._wait(target)
         return (ended - begun) / (end - start)
 
-    def wait(self, target):
+    def _wait(self, target):
         deadline = time.monotonic() + PATIENCE
         while self.count < target:
             if time.monotonic() > deadline:
