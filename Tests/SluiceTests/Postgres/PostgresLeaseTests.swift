@@ -181,6 +181,38 @@ struct PostgresLeaseTests {
         await other.close()
     }
 
+    @Test("G14: an enqueue whose commit is not known waits until the server has room to be asked")
+    func askedOnFullDisk() async throws {
+        defer { proxy.end() }
+        let (far, near) = (try await broker(isBehindProxy: true), try await broker())
+        let name = site.schema
+        // The first two questions are refused, as on a full disk: a question leaves an empty row.
+        try await near.calls.execute(
+            script: """
+                CREATE SEQUENCE \(name).questions;
+                CREATE FUNCTION \(name).refuse_twice() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF nextval('\(name).questions') < 3 THEN
+                        RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'there is no room';
+                    END IF;
+                    RETURN NEW;
+                END
+                $$;
+                CREATE TRIGGER no_room BEFORE INSERT ON \(name).sluice_token_rows
+                FOR EACH ROW WHEN (NEW.ids = '{}') EXECUTE FUNCTION \(name).refuse_twice();
+                """
+        )
+        proxy.loseAnswer(with: "refusal")
+        let receipt = try await far.enqueue(Note("a"))
+        #expect(proxy.hasLostAnswer)
+        let asked = try await near.calls.call("SELECT last_value AS value FROM \(name).questions")
+        #expect(asked.first?.integer("value") == 3)
+        let rows = try await near.calls.call("SELECT id AS value FROM @sluice_action_rows")
+        #expect(rows.map { $0.integer("value") } == [receipt.id.rawValue])
+        await far.close()
+        await near.close()
+    }
+
     @Test("The lease counts from when the server was asked, not from its answer")
     func counted() async throws {
         let lease = WorkerLease(.seconds(60))
