@@ -3,6 +3,7 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// Runs the built tool as a user does.
@@ -74,7 +75,10 @@ enum Tool {
             error: .combinedWithOutput
         ) { execution in
             for try await line in execution.standardOutput.strings() {
-                try await body(line.trimmingCharacters(in: .newlines)) { try execution.send(signal: $0) }
+                try await body(line.trimmingCharacters(in: .newlines)) { signal in
+                    if signal == .suspend { return try suspendProcess(execution.processIdentifier.value) }
+                    try execution.send(signal: signal)
+                }
             }
         }.terminationStatus
     }

@@ -4,6 +4,7 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// A file on which processes run queues beside each other (`CrashChild work`), and the log that they share.
@@ -60,12 +61,9 @@ struct WorkerSite {
     /// Stops a process between two of its commits: inside of one it would keep the write lock.
     func freeze(_ pid: pid_t) async throws {
         while true {
-            try #require(kill(pid, SIGSTOP) == 0)
-            let stopped = try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8).contains(
-                ") T "
-            )
+            try suspendProcess(pid)
             let locks = LockTable.read(indexPath: file.path + "-shm")
-            if stopped && !locks.writers.contains(Int(pid)) { return }
+            if !locks.writers.contains(Int(pid)) { return }
             try #require(kill(pid, SIGCONT) == 0)
             await Task.yield()
         }
