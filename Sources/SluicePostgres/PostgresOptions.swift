@@ -29,6 +29,9 @@ public struct PostgresOptions: Sendable {
     package var makesMissing = true
     /// How often a worker does what is to be done from time to time.
     package var choreInterval: Duration = .seconds(1)
+    /// For how long a worker with handlers waits for an outcome before it tells the server that it waits,
+    /// which is a commit of its own.
+    package var linger: Duration = .milliseconds(2)
     /// Sets the server's clock to the broker's with each call, in tests: see `PostgresSchema`.
     package var setsServerClock = false
 

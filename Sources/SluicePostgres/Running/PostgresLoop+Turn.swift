@@ -33,7 +33,7 @@ extension PostgresLoop {
             throw error
         }
         // This process was frozen: others may have its queues, and it starts nothing.
-        guard !lease.isTooLate(from: sent) else {
+        guard !lease.isTooLate(from: sent) || mutant("server late answer") else {
             putBack(outcomes, wereSent: true)
             throw .lost("the answer came too late")
         }
@@ -176,7 +176,7 @@ extension PostgresLoop {
         if !hasWork, work.wholeLook.end.duration(to: .now) >= work.wholeLook.cost * 10 {
             work.arrivalsFrom = mutant("server arrivals") ? work.arrivalsFrom : "0"
         }
-        if hasWork { work.pause = Self.linger }
+        if hasWork { work.pause = server.linger }
         return due
     }
 

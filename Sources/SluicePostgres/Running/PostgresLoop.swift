@@ -64,9 +64,6 @@ final class PostgresLoop: AttemptSource {
 
     /// Between the looks of an idle worker at first.
     static let shortestPause: Duration = .milliseconds(20)
-    /// For how long a worker with handlers waits for the outcome of one before it tells the server that it
-    /// waits, which is a commit of its own.
-    static let linger: Duration = .milliseconds(2)
 
     static let mostOutcomes = 500
 

@@ -283,6 +283,34 @@ struct PostgresTests {
         try await broker.run()
     }
 
+    @Test("A queue that is alone costs one call of the server an action")
+    func calls() async throws {
+        let site = try site()
+        var own = PostgresOptions()
+        // However long the handler of a busy machine takes.
+        (own.schema, own.linger, own.choreInterval) = (site.schema, .seconds(60), .seconds(60))
+        let url = "\(site.server.url)&application_name=\(site.schema)&options=-c%20track_functions%3Dall"
+        let broker = try await PostgresBroker(url, server: own)
+        try broker.route("*", Note.self) { _, _ in .success }
+        try await broker.enqueue((1...30).map { Note("\($0)") })
+        let run = Task { try await broker.run() }
+        await broker.waitUntilIdle()
+        await broker.stop(grace: .zero)
+        try await run.value
+        await broker.close()
+        let sql = connection(site)
+        // A connection that has ended has told what it counted.
+        let ends = "SELECT count(*) AS count FROM pg_stat_activity WHERE application_name = $1"
+        while try await sql.call(ends, [site.schema]).first?.integer("count") != 0 { await Task.yield() }
+        let rows = try await sql.call(
+            "SELECT calls FROM pg_stat_user_functions WHERE schemaname = $1 AND funcname = 'sluice_step'",
+            [site.schema]
+        )
+        let count = try #require(rows.first?.integer("calls"))
+        #expect((30...35).contains(count), "30 actions took \(count) calls")
+        await sql.close()
+    }
+
     @Test("What the engine does not have is an error that says so")
     func unsupported() async throws {
         let broker = try await site().broker()
