@@ -8,6 +8,24 @@
 -- would be planned for each call, which takes longer than to run them.
 SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
+-- A time that every reader can hold: brokers count microseconds in 64 bits, and the file and ISO 8601 have the years 1
+-- to 9999. Each step that reads a time beyond would fail.
+CREATE FUNCTION sluice_is_time(at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN at >= timestamptz '0001-01-01 00:00:00+00' AND at < timestamptz '10000-01-01 00:00:00+00';
+
+-- Raises SL003 if a time is not one of those; NULL is none.
+CREATE FUNCTION sluice_check_time(name text, at timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    IF NOT sluice_is_time(at) THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
+            MESSAGE = format('%s is not a time in the years 1 to 9999', name), HINT = 'Give another time.';
+    END IF;
+END
+$$;
+
 -- Whether a pattern (a queue's name, a prefix that ends in /*, or *) matches a queue's name.
 CREATE FUNCTION sluice_matches(pattern text, name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -555,7 +573,8 @@ BEGIN
                 WHEN i.tag IS NOT NULL AND octet_length(i.tag) NOT BETWEEN 1 AND 255
                     OR i.key IS NOT NULL AND octet_length(i.key) NOT BETWEEN 1 AND 255
                     OR i.policy NOT IN ('keep', 'refuse', 'replace') OR i.keep < interval '0'
-                    OR i.depth < 0 OR NOT isfinite(i.not_before) OR NOT isfinite(i.expires_at) THEN 'invalidOptions'
+                    OR i.depth < 0 OR NOT sluice_is_time(i.not_before) OR NOT sluice_is_time(i.expires_at)
+                THEN 'invalidOptions'
                 WHEN i.gate IS NOT NULL AND octet_length(i.gate) NOT BETWEEN 1 AND 255 THEN 'invalidGate'
                 WHEN i.sort_type IS NULL OR i.sort_type = 'arrival' THEN
                     CASE WHEN i.sort_key <> '\x80' THEN 'invalidOptions' END
@@ -589,11 +608,11 @@ BEGIN
                 WHEN 'invalidGate' THEN 'the name of a gate is empty or has more than 255 bytes'
                 WHEN 'sortKeyNotANumber' THEN 'a sort key is not a number, so it has no order'
                 ELSE 'an option is outside its limits'
-            END || coalesce(format(' (action %s of the call)', wrong), ''),
+            END || coalesce(' (action ' || wrong || ' of the call)', ''),
             HINT = CASE code
-                WHEN 'invalidOptions' THEN 'Tags and keys have 1 to 255 bytes; times are finite, depths not negative; '
-                    'a key is kept for 0 or longer, by the policy keep, refuse or replace; a sort key has the bytes '
-                    'of its type.'
+                WHEN 'invalidOptions' THEN 'Tags and keys have 1 to 255 bytes; times are in the years 1 to 9999, '
+                    'depths not negative; a key is kept for 0 or longer, by the policy keep, refuse or replace; a sort key '
+                    'has the bytes of its type.'
                 ELSE 'Nothing was stored. Correct the action and enqueue it again.'
             END;
     END IF;
@@ -953,7 +972,7 @@ BEGIN
     IF refused IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'SL006', DETAIL = refused,
             MESSAGE = CASE refused
-                WHEN 'queueFull' THEN format('the queue %L has %s actions, the most that it may have', queue, max_depth)
+                WHEN 'queueFull' THEN format('the queue %L may have at most %s actions', queue, max_depth)
                 ELSE format('the actions of the queue %L have another type of sort key than %s', queue, sort_type)
             END,
             HINT = CASE refused WHEN 'queueFull' THEN 'Enqueue it later.'

@@ -335,7 +335,7 @@ $$;
 -- routes of the most specific pattern, then those of less specific ones for other kinds; a route for any kind hides
 -- all that are less specific.
 CREATE FUNCTION sluice_set_routes(epoch bigint, routes jsonb) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
 AS $$
 DECLARE
     pools integer[];
@@ -393,7 +393,7 @@ $$;
 
 -- Adds a worker; returns its epoch, which no other ever has.
 CREATE FUNCTION sluice_register(name text, nonce bigint, lease interval, routes jsonb) RETURNS bigint
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
 AS $$
 DECLARE
     now_at timestamptz := sluice_now();
@@ -624,6 +624,7 @@ $$;
 -- Rows, by what:
 --   settled, removed, byApplication, stale: one for each receipt, with its claim. removed: the action was cancelled or
 --       deleted. stale: the claim is gone, and nothing was written.
+--   busy: another transaction has locked the queue, perhaps for long; nothing was written. Send the receipt again.
 --   editLost: a success whose attempt had not seen an edit, in addition.
 --   claimed: an action to run. follows: the receipt's claim whose queue goes on.
 --   cancel: a claim of this worker that was cancelled; in each step until it is settled.
@@ -638,8 +639,8 @@ CREATE FUNCTION sluice_step(
 RETURNS TABLE (what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text,
                version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer,
                last_error text, is_alone boolean, route integer, due_at timestamptz)
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_memoize = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s' SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_memoize = off
     SET plan_cache_mode = force_generic_plan
 AS $$
 -- The columns of the result have the names of the tables' columns; variables end in what no column does.
@@ -674,6 +675,7 @@ DECLARE
     alone_lanes bigint[] := '{}';
     -- The lanes whose heads are looked at, what nothing waits up to in each, the claim that each follows, its turn.
     look_lanes bigint[];
+    locked_lanes bigint[];
     look_lows bigint[];
     look_claims bigint[];
     look_turns integer[];
@@ -750,15 +752,26 @@ BEGIN
     END IF;
 
     IF cardinality(claims) > 0 THEN
-        -- 2. The lanes of the receipts.
+        -- 2. The lanes of the receipts. One that is locked is left for a later step: its transaction may stay open.
         look_lanes := ARRAY(SELECT c.queue_id FROM sluice_claim_rows AS c WHERE c.claim = ANY (claims));
-        PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (look_lanes)
-        ORDER BY l.queue_id FOR NO KEY UPDATE;
+        locked_lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (look_lanes)
+                              ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+        IF cardinality(locked_lanes) < cardinality(look_lanes) THEN
+            FOR receipt IN
+                SELECT c.claim FROM sluice_claim_rows AS c
+                WHERE c.claim = ANY (claims) AND c.queue_id <> ALL (locked_lanes)
+            LOOP
+                what := 'busy';
+                claim := receipt.claim;
+                RETURN NEXT;
+                claims[array_position(claims, receipt.claim)] := NULL;
+            END LOOP;
+        END IF;
 
         -- 3. Their claims. What is not returned is stale (G6).
         SELECT array_agg(i.claim ORDER BY i.claim), array_agg(i.place::integer ORDER BY i.claim)
         INTO sorted_claims, sorted_places
-        FROM unnest(claims) WITH ORDINALITY AS i (claim, place);
+        FROM unnest(claims) WITH ORDINALITY AS i (claim, place) WHERE i.claim IS NOT NULL;
         FOR receipt IN
             WITH gone AS (
                 DELETE FROM sluice_claim_rows AS c
@@ -792,7 +805,7 @@ BEGIN
         IF seen_places < cardinality(claims) THEN
             FOR receipt IN
                 SELECT i.claim FROM unnest(claims) AS i (claim)
-                WHERE i.claim <> ALL (kept_claims)
+                WHERE i.claim IS NOT NULL AND i.claim <> ALL (kept_claims)
             LOOP
                 what := 'stale';
                 claim := receipt.claim;
@@ -1294,14 +1307,19 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    PERFORM sluice_end_worker(gone, true);
+    BEGIN
+        PERFORM sluice_end_worker(gone, true);
+    EXCEPTION WHEN lock_not_available THEN
+        -- A transaction has one of its lanes, perhaps for long: later.
+        RETURN 0;
+    END;
     RETURN 1;
 END
 $$;
 
 -- Ends a worker that runs nothing any more. What it could not settle becomes suspect, but is not blamed.
 CREATE FUNCTION sluice_leave(epoch bigint) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
 AS $$
 BEGIN
     PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_leave.epoch FOR UPDATE;
@@ -1317,7 +1335,7 @@ $$;
 -- a late resync would give back what it has started since. So they are refused from now on, and a step under way is
 -- waited for.
 CREATE FUNCTION sluice_resync(epoch bigint, claims bigint[], next_claim bigint DEFAULT NULL) RETURNS SETOF bigint
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
 AS $$
 DECLARE
     me CONSTANT bigint := epoch;
@@ -1520,7 +1538,7 @@ $$;
 -- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much
 -- was done. Call it about once a second, when sluice_step says that something is due, and again while it does some.
 CREATE FUNCTION sluice_chores(epoch bigint, lease interval) RETURNS integer
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '200ms'
 AS $$
 DECLARE
     now_at CONSTANT timestamptz := sluice_now();

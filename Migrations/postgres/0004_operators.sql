@@ -528,9 +528,11 @@ CREATE FUNCTION sluice_reschedule(action bigint, not_before timestamptz) RETURNS
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    locked bigint := sluice_lock_action(action);
+    locked bigint;
     due_at timestamptz := CASE WHEN sluice_reschedule.not_before > sluice_now() THEN sluice_reschedule.not_before END;
 BEGIN
+    PERFORM sluice_check_time('not_before', due_at);
+    locked := sluice_lock_action(action);
     IF locked IS NULL THEN RETURN 'missing'; END IF;
     IF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'running'; END IF;
     UPDATE sluice_action_rows AS a SET not_before = due_at WHERE a.id = action AND a.not_before IS DISTINCT FROM due_at;
@@ -545,8 +547,10 @@ CREATE FUNCTION sluice_set_expiry(action bigint, expires_at timestamptz) RETURNS
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    locked bigint := sluice_lock_action(action);
+    locked bigint;
 BEGIN
+    PERFORM sluice_check_time('expires_at', sluice_set_expiry.expires_at);
+    locked := sluice_lock_action(action);
     UPDATE sluice_action_rows AS a SET expires_at = sluice_set_expiry.expires_at WHERE a.id = action;
     IF locked IS NULL OR NOT FOUND THEN RETURN 'missing'; END IF;
     IF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN 'deferred'; END IF;
@@ -737,7 +741,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     known  sluice_gate_rows := sluice_lock_gate(name);
     now_   timestamptz := sluice_now();
-    length interval := greatest(duration, interval '0');
+    length interval := least(greatest(duration, interval '0'), interval '36600 days');
 BEGIN
     IF duration IS NULL THEN
         UPDATE sluice_gate_rows AS g
@@ -772,7 +776,9 @@ BEGIN
             HINT = 'Shorten them.';
     END IF;
     INSERT INTO sluice_hold_rows (scope, holder, reason, since, until)
-    VALUES (pattern, holder, reason, now_, now_ + duration) RETURNING id INTO hold_id;
+    VALUES (pattern, holder, reason, now_,
+            now_ + CASE WHEN duration > interval '36600 days' THEN interval '36600 days' ELSE duration END)
+    RETURNING id INTO hold_id;
     RETURN hold_id;
 END
 $$;

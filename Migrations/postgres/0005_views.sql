@@ -4,7 +4,7 @@ SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 
 CREATE FUNCTION sluice_time_text(at timestamptz) RETURNS text
 LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT AS $$
-    SELECT CASE WHEN isfinite(at) THEN sluice_date_text((extract(epoch FROM at) * 1000000)::bigint) ELSE at::text END
+    SELECT sluice_date_text((extract(epoch FROM at) * 1000000)::bigint)
 $$;
 
 -- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see below. It has two
@@ -140,6 +140,7 @@ BEGIN
             HINT = 'Set other columns.';
     END IF;
     PERFORM sluice_check_edit(NEW.kind, NEW.payload, NEW.version, NEW.not_before, NEW.expires_at, NEW.tag, NEW.gate);
+    PERFORM sluice_check_time('sluice_actions.next_attempt_at', NEW.next_attempt_at);
     -- The queue's row before the lanes, as in an enqueue.
     IF is_keyed THEN
         PERFORM sluice_await_claim(OLD.id);
@@ -469,6 +470,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
             MESSAGE = 'sluice_holds: id and since cannot be given', HINT = 'Give scope, holder, reason and until only.';
     END IF;
+    PERFORM sluice_check_time('sluice_holds.until', NEW.until);
     NEW.id := sluice_hold(NEW.scope, coalesce(NEW.holder, 'psql'), coalesce(NEW.reason, ''));
     UPDATE sluice_hold_rows AS x SET until = NEW.until WHERE x.id = NEW.id;
     RETURN NEW;
@@ -816,7 +818,8 @@ END
 $$;
 
 -- Waiting and running actions of a pattern after a number, in the order in which they were enqueued, with what an
--- enqueue of them needs: enqueued again in this order, each queue has its own order again. The size is approximate.
+-- enqueue of them needs. Enqueued again in this order, each queue has its own order again, if the actions that were
+-- moved to the front of a queue in the order of arrival come before: see sluice_export_front. The size is approximate.
 CREATE FUNCTION sluice_export(pattern text, after bigint, lim integer, size bigint)
 RETURNS TABLE (action bigint, queue text, kind text, sort_type text, sort_key bytea, payload text, version integer,
                tag text, gate text, not_before timestamptz, expires_at timestamptz, trace text)
@@ -831,6 +834,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
           WHERE a.id > after AND q.name >= b.low AND q.name < b.high
           ORDER BY a.id LIMIT lim) AS t
     WHERE t.size_before < size ORDER BY t.id
+$$;
+
+-- The actions of a pattern that were moved to the front of a queue in the order of arrival, in the order of each queue.
+CREATE FUNCTION sluice_export_front(pattern text) RETURNS SETOF bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT a.id
+    FROM sluice_bounds(pattern) AS b
+    CROSS JOIN sluice_queue_rows AS q
+    JOIN sluice_action_rows AS a ON a.queue_id = q.queue_id AND a.sort_key < '\x80' AND a.not_before IS NULL
+    WHERE q.sort_type = 'arrival' AND q.name >= b.low AND q.name < b.high
+    ORDER BY q.queue_id, a.sort_key, a.id
 $$;
 
 -- The deduplication key of an action, also after its end; NULL without one.
@@ -868,8 +882,8 @@ $$;
 --         sluice_runners TO reader;
 --     GRANT EXECUTE ON FUNCTION sluice_now, sluice_sort_text, sluice_date_text, sluice_double, sluice_time_text,
 --         sluice_status, sluice_statuses, sluice_action_states, sluice_summaries, sluice_action_count,
---         sluice_dead_letters, sluice_failed_attempts, sluice_work_left, sluice_export, sluice_action_key,
---         sluice_queue_names, sluice_arrived TO reader;
+--         sluice_dead_letters, sluice_failed_attempts, sluice_work_left, sluice_export, sluice_export_front,
+--         sluice_action_key, sluice_queue_names, sluice_arrived TO reader;
 --
 -- To operate, besides reading:
 --     GRANT INSERT, UPDATE, DELETE ON sluice_actions, sluice_dead, sluice_holds, sluice_gates TO operator;

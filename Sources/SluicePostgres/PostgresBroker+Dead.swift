@@ -18,7 +18,7 @@ extension PostgresBroker {
     ) async throws(SluiceError) -> [DeadLetter] {
         _ = try pattern.form()
         guard limit > 0 else { return [] }
-        let rows = try await call(
+        let rows = try await read(
             "reading dead letters",
             DeadLetterRow.sql(),
             [
@@ -32,7 +32,7 @@ extension PostgresBroker {
     /// Returns a dead letter; `nil` when there is none with this number.
     public func deadLetter(_ action: ActionID) async throws(SluiceError) -> DeadLetter? {
         // The first at its own place, which the view has.
-        let rows = try await call(
+        let rows = try await read(
             "reading a dead letter",
             DeadLetterRow.sql(
                 "@sluice_dead AS d CROSS JOIN LATERAL ",
@@ -76,7 +76,7 @@ extension PostgresBroker {
         var letters = RequeuedLetters()
         var (next, last): (String?, String?)
         repeat {
-            let row = try await call(
+            let row = try await write(
                 "putting back",
                 "SELECT * FROM @sluice_requeue_all($1, $2, coalesce($3::bigint, 0), $4)",
                 [pattern.rawValue, cause?.rawValue, next, last]
@@ -111,7 +111,7 @@ extension PostgresBroker {
         var purged = 0
         var (lastDiedAt, last): (String?, String?)
         repeat {
-            let row = try await call(
+            let row = try await write(
                 "purging",
                 "SELECT purged, last_died_at::text AS last_died_at, last "
                     + "FROM @sluice_purge_all($1, $2, $3, $4, $5, $6)",

@@ -19,7 +19,7 @@ extension PostgresBroker {
     private static let settingNames = [
         "synchronous_commit", "synchronous_standby_names", "fsync", "full_page_writes", "autovacuum",
         "idle_in_transaction_session_timeout", "default_transaction_isolation", "statement_timeout",
-        "max_connections", "track_activities", "track_counts",
+        "default_transaction_read_only", "max_connections", "track_activities", "track_counts",
     ]
 
     private func readServer(_ health: inout PostgresHealth) async throws(SluiceError) {
@@ -33,7 +33,7 @@ extension PostgresBroker {
             \(microseconds("clock_timestamp()")) AS now
             """
         let before = options.clock.now
-        guard let row = try await call("reading about the server", sql).first else { return }
+        guard let row = try await read("reading about the server", sql).first else { return }
         let after = options.clock.now
         health.version = row.text("version")
         health.versionNumber = Int(row.integer("number") ?? 0)
@@ -45,7 +45,7 @@ extension PostgresBroker {
             if now < before { health.clockAhead = before - now }
             if now > after { health.clockAhead = after - now }
         }
-        let settings = try await call(
+        let settings = try await read(
             "reading settings",
             "SELECT name, setting FROM pg_settings WHERE name = ANY ($1::text[])",
             [PostgresArray.text(Self.settingNames)]
@@ -68,7 +68,7 @@ extension PostgresBroker {
             FROM pg_replication_slots WHERE xmin IS NOT NULL AND NOT active \
             ORDER BY age DESC NULLS LAST LIMIT 20
             """
-        let rows = try await call("reading about transactions", sql)
+        let rows = try await read("reading about transactions", sql)
         health.snapshots = rows.map { row in
             PostgresHealth.Snapshot(
                 owner: row.text("owner"),
@@ -77,7 +77,7 @@ extension PostgresBroker {
                 age: .microseconds(row.integer("age") ?? 0)
             )
         }
-        let count = try await call(
+        let count = try await read(
             "counting prepared transactions",
             "SELECT count(*) AS count FROM pg_prepared_xacts WHERE database = current_database()"
         )
@@ -92,7 +92,7 @@ extension PostgresBroker {
             LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid \
             WHERE n.nspname = $1 AND c.relkind = 'r' AND starts_with(c.relname, 'sluice_') ORDER BY c.relname
             """
-        let rows = try await call("reading about tables", sql, [server.schema])
+        let rows = try await read("reading about tables", sql, [server.schema])
         health.tables = rows.map { row in
             PostgresHealth.Table(
                 name: row.text("name"),
@@ -104,7 +104,7 @@ extension PostgresBroker {
     }
 
     private func readQueues(_ health: inout PostgresHealth) async throws(SluiceError) {
-        let workers = try await call(
+        let workers = try await read(
             "reading the workers",
             """
             SELECT process, running, \
@@ -120,7 +120,7 @@ extension PostgresBroker {
             )
         }
         health.actionCount = try await actionCount()
-        let counts = try await call(
+        let counts = try await read(
             "counting",
             """
             SELECT (SELECT count(*) FROM @sluice_dead) AS dead, \
@@ -133,7 +133,7 @@ extension PostgresBroker {
             SELECT s.state, count(*) AS count FROM @sluice_statuses('*', NULL, 1000000) AS s \
             GROUP BY s.state
             """
-        let states = try await call("counting queues", sql)
+        let states = try await read("counting queues", sql)
         for row in states {
             guard let state = QueueStatus.State(rawValue: row.text("state")) else { continue }
             health.states[state] = Int(row.integer("count") ?? 0)

@@ -6,7 +6,7 @@ extension PostgresBroker {
     /// Returns the state of a queue, with all reasons why it does not move: see `Broker/status(of:)`.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
-        let rows = try await call(
+        let rows = try await read(
             "reading a status",
             QueueFactRow.sql("@sluice_status($1)"),
             [queue.rawValue]
@@ -22,7 +22,7 @@ extension PostgresBroker {
     ) async throws(SluiceError) -> [QueueStatus] {
         _ = try pattern.form()
         guard limit > 0 else { return [] }
-        let rows = try await call(
+        let rows = try await read(
             "reading statuses",
             QueueFactRow.sql("@sluice_statuses($1, $2::text[], $3)"),
             [
@@ -47,7 +47,7 @@ extension PostgresBroker {
     }
 
     func states(_ arguments: String, _ parameters: [String?]) async throws(SluiceError) -> [ActionState] {
-        let rows = try await call(
+        let rows = try await read(
             "reading the states of actions",
             ActionStateRow.sql("@sluice_action_states(\(arguments))"),
             parameters
@@ -94,7 +94,7 @@ extension PostgresBroker {
     ) async throws(SluiceError) -> [ActionSummary] {
         _ = try pattern.form()
         guard limit > 0 else { return [] }
-        let rows = try await call(
+        let rows = try await read(
             "reading actions",
             ActionSummaryRow.sql,
             [pattern.rawValue, "\(min(limit, Int(Int32.max)))"]
@@ -104,14 +104,14 @@ extension PostgresBroker {
 
     /// Returns the number of waiting and running actions.
     public func actionCount() async throws(SluiceError) -> Int {
-        let rows = try await call("counting actions", "SELECT @sluice_action_count() AS count")
+        let rows = try await read("counting actions", "SELECT @sluice_action_count() AS count")
         return Int(rows.first?.integer("count") ?? 0)
     }
 
     /// Counts actions by kind and parked queues by reason: `limit` at most, the oldest first.
     func measurement(of limit: Int) async throws(SluiceError) -> Measurement {
         let limit = "\(min(limit, Int(Int32.max)))"
-        let kinds = try await call(
+        let kinds = try await read(
             "counting kinds",
             """
             SELECT kind, count(*) AS depth, \(microseconds("min(enqueued_at)")) AS oldest
@@ -120,7 +120,7 @@ extension PostgresBroker {
             [limit]
         )
         // A queue that waits for a hold, a gate or a permit is not parked.
-        let parked = try await call(
+        let parked = try await read(
             "counting parked queues",
             """
             SELECT blocked_by, count(*) AS count
@@ -150,7 +150,7 @@ extension PostgresBroker {
             SELECT number, outcome, error, \(microseconds("started_at")) AS started_at, \
             \(microseconds("ended_at")) AS ended_at FROM @sluice_failed_attempts($1)
             """
-        let rows = try await call("reading failed attempts", sql, ["\(action)"])
+        let rows = try await read("reading failed attempts", sql, ["\(action)"])
         return rows.map { row in
             FailedAttempt(
                 number: Int(row.integer("number") ?? 0),
@@ -168,7 +168,7 @@ extension PostgresBroker {
             SELECT gate, state, \(microseconds("since")) AS since, \(microseconds("opens_at")) AS opens_at \
             FROM @sluice_gates ORDER BY gate COLLATE "C"
             """
-        let rows = try await call("reading gates", sql)
+        let rows = try await read("reading gates", sql)
         return rows.map { row in
             Gate(
                 name: GateName(row.text("gate")),
@@ -186,7 +186,7 @@ extension PostgresBroker {
             SELECT id, scope, holder, reason, \(microseconds("since")) AS since, \
             \(microseconds("until")) AS until FROM @sluice_holds ORDER BY id
             """
-        let rows = try await call("reading holds", sql)
+        let rows = try await read("reading holds", sql)
         return rows.map { row in
             Hold(
                 id: HoldID(rawValue: row.integer("id") ?? 0),

@@ -39,7 +39,7 @@ extension PostgresBroker {
         var counts = CancellationCounts()
         var (next, last): (String?, String?)
         repeat {
-            guard let row = try await call("cancelling", sql, [subject, next, last]).first else { break }
+            guard let row = try await write("cancelling", sql, [subject, next, last]).first else { break }
             let signalled = PostgresArray.numbers(in: row.text("signalled")).compactMap { $0 }
             for id in signalled { runner.cancel(ActionID(rawValue: id), .removal) }
             counts.signalled += signalled.count
@@ -139,7 +139,7 @@ extension PostgresBroker {
         reason: String = "skipped"
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
-        let row = try await call(
+        let row = try await write(
             "skipping the head",
             "SELECT * FROM @sluice_skip_head($1, $2)",
             [queue.rawValue, reason]
@@ -158,7 +158,7 @@ extension PostgresBroker {
         _ = try pattern.form()
         var (count, before): (Int, String?) = (0, nil)
         repeat {
-            let row = try await call(
+            let row = try await write(
                 "retrying",
                 "SELECT changed, again::text AS again FROM @sluice_retry_now($1, $2)",
                 [pattern.rawValue, before]
@@ -241,7 +241,7 @@ extension PostgresBroker {
         _ sql: String,
         _ parameters: [String?]
     ) async throws(SluiceError) -> String {
-        let rows = try await call(task, sql, parameters)
+        let rows = try await write(task, sql, parameters)
         changed()
         return rows.first?["answer"] ?? ""
     }

@@ -13,11 +13,12 @@ extension PostgresBroker {
         byteLimit: Int
     ) async throws(SluiceError) -> [TransferredAction] {
         let sql = """
-            SELECT action, queue, kind, sort_type, sort_key, payload, version, tag, gate, trace, \
+            SELECT action, queue, kind, sort_type, encode(sort_key, 'hex') AS sort_key, payload, version, \
+            tag, gate, trace, \
             \(microseconds("not_before")) AS not_before, \(microseconds("expires_at")) AS expires_at \
             FROM @sluice_export($1, $2, $3, $4)
             """
-        let rows = try await call(
+        let rows = try await read(
             "reading actions",
             sql,
             [pattern.rawValue, "\(last)", "\(limit)", "\(byteLimit)"]
@@ -38,6 +39,15 @@ extension PostgresBroker {
             action.trace = row["trace"]
             return action
         }
+    }
+
+    /// Returns the actions whose place is not that of their arrival: see `Store/movedActions`.
+    package func movedActions(
+        _ pattern: QueuePattern
+    ) async throws(SluiceError) -> (first: [ActionID], last: [ActionID]) {
+        let sql = "SELECT front FROM @sluice_export_front($1) AS front"
+        let rows = try await read("reading the order", sql, [pattern.rawValue])
+        return (rows.map { ActionID(rawValue: $0.integer("front") ?? 0) }, [])
     }
 
     /// Enqueues actions of a file or another schema, all or none, in their order; refuses what it would lose.

@@ -21,7 +21,7 @@ extension PostgresBroker {
                 \(microseconds("next_at")) AS next_at, \(microseconds("now_at")) AS now_at \
                 FROM @sluice_work_left($1, NULL, $2)
                 """
-            let rows = try await call(
+            let rows = try await read(
                 "reading what is left to do",
                 sql,
                 [pattern.rawValue, isEnough ? "t" : "f"]
@@ -53,7 +53,7 @@ extension PostgresBroker {
         var running = 0
         for pattern in try Self.widest(patterns) {
             let sql = "SELECT count(*) AS count FROM @sluice_statuses($1, '{running}', 1000000)"
-            let rows = try await call("counting what runs", sql, [pattern.rawValue])
+            let rows = try await read("counting what runs", sql, [pattern.rawValue])
             running += Int(rows.first?.integer("count") ?? 0)
         }
         let left = try await workLeft(patterns)

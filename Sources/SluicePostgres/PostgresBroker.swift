@@ -77,7 +77,8 @@ public final class PostgresBroker: Sendable {
         interest = Interest(options.logger)
         observers = Observers(interest)
         loop = PostgresLoop(
-            PostgresConnection(address, clock: clock),
+            // After a failover the server may not know what it had answered: the loop must hear of each loss.
+            PostgresConnection(address, reportsLoss: true, clock: clock),
             book,
             options,
             server,
@@ -107,11 +108,29 @@ public final class PostgresBroker: Sendable {
         book.close()
     }
 
-    /// Has the server do something, and converts its errors.
-    func call(
+    /// Reads, again if the connection is lost meanwhile, and converts errors.
+    func read(
         _ task: String,
         _ sql: String,
         _ parameters: [String?] = []
+    ) async throws(SluiceError) -> PostgresRows {
+        try await call(task, sql, parameters) { $0.isPassing || $0.endsConnection }
+    }
+
+    /// Has the server do something, and converts its errors.
+    func write(
+        _ task: String,
+        _ sql: String,
+        _ parameters: [String?]
+    ) async throws(SluiceError) -> PostgresRows {
+        try await call(task, sql, parameters, mayRepeat: \.isPassing)
+    }
+
+    private func call(
+        _ task: String,
+        _ sql: String,
+        _ parameters: [String?],
+        mayRepeat: (PostgresFailure) -> Bool
     ) async throws(SluiceError) -> PostgresRows {
         var tries = 0
         while true {
@@ -119,7 +138,7 @@ public final class PostgresBroker: Sendable {
                 return try await calls.call(sql, parameters)
             } catch {
                 tries += 1
-                guard error.isPassing, tries < 5 else { throw error.error(doing: task) }
+                guard mayRepeat(error), tries < 5 else { throw error.error(doing: task) }
                 await pause(tries)
             }
         }

@@ -44,6 +44,7 @@ public struct PostgresOptions: Sendable {
         }
         let isName = (1...50).contains(schema.utf8.count) && !schema.utf8.contains(0)
         try check(isName, "the schema's name has \(schema.utf8.count) bytes; give 1 to 50, without a NUL")
+        try check(schema != "$user", "a schema named $user cannot be in a search path; give another name")
         let isLease = lease >= .seconds(1) && lease <= .seconds(3_600)
         try check(isLease, "lease is \(lease); give 1 second to 1 hour")
         let isInterval = pollInterval >= .milliseconds(10) && pollInterval <= .seconds(10)

@@ -272,7 +272,7 @@ struct PostgresToolTests {
         let database = "guide_\(UInt64.random(in: 0 ... .max))"
         try await place.sql("CREATE DATABASE \(database)")
         let url = place.server.url.replacing("/postgres?", with: "/\(database)?")
-        let commands = blocks.joined().replacing("postgres://ops@db.example/app", with: url)
+        let commands = blocks.joined().replacing("postgres://sluice@db.example/app", with: url)
         let outbox = #"sluice enqueue --file outbox.sqlite --queue mail/bo --kind mail --payload '{}'"#
         let tools = (Tool.path as NSString).deletingLastPathComponent
         let script = try place.files.write(

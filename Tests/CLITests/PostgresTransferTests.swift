@@ -88,6 +88,37 @@ struct PostgresTransferTests {
         #expect(Self.order(try await last.actions()) == order)
     }
 
+    @Test("Actions that were moved to the front are in front after a move, in both directions")
+    func fronts() async throws {
+        let (first, server, last) = (try Workplace(), try ServerPlace(), try Workplace())
+        let lines = (1...5).map { #"{"queue":"q","kind":"k","payload":{"number":\#($0)}}"# + "\n" }.joined()
+        _ = try await first.sluice("import", "--from", first.write("lines", lines))
+        for id in ["4", "3"] { _ = try await first.sluice("move", id, "--front") }
+        let exported = try await first.sluice("export")
+        _ = try await server.sluice("import", "--from", first.write("lines", exported.output))
+        let there = Self.order(try await server.sluice("actions", "--json").objects())
+        #expect(there == ["q 3", "q 4", "q 1", "q 2", "q 5"])
+        _ = try await server.sluice("move", "5", "--front")
+        let onServer = try await server.sluice("export")
+        _ = try await last.sluice("import", "--from", last.write("lines", onServer.output))
+        #expect(Self.order(try await last.actions()) == ["q 5", "q 3", "q 4", "q 1", "q 2"])
+    }
+
+    @Test("Keys go to a file from a server that writes bytes in the old form")
+    func escapedBytes() async throws {
+        let (server, file) = (try ServerPlace(), try Workplace())
+        let lines = [30, 10, 20].map { number in
+            #"{"queue":"q","kind":"k","sort_type":"integer","sort_key":\#(number),"#
+                + #""payload":{"number":\#(number)}}"# + "\n"
+        }
+        let url = server.server.url + "&options=-c%20bytea_output%3Descape"
+        let options = ["--postgres", url, "--schema", server.schema]
+        _ = try await Tool.run(["import", "--from", file.write("lines", lines.joined())] + options)
+        let exported = try await Tool.run(["export"] + options)
+        _ = try await file.sluice("import", "--from", file.write("lines", exported.output))
+        #expect(Self.order(try await file.actions()) == ["q 10", "q 20", "q 30"])
+    }
+
     @Test("Some queues are exported by a pattern, and a batch is stored in its order")
     func pattern() async throws {
         let place = try ServerPlace()

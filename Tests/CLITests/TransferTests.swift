@@ -1,5 +1,6 @@
 #if CommandLineTool
 import Foundation
+import Sluice
 import Subprocess
 import Testing
 
@@ -156,6 +157,20 @@ import Testing
         {"queue":"q","kind":"k","payload":11}
         """
 
+    @Test("The first of a last in, first out queue is exported last, and then is the first again")
+    func lastInFirstOut() async throws {
+        let (place, other) = (try Workplace(), try Workplace())
+        let lines = (1...3).map { #"{"queue":"q","kind":"k","payload":\#($0)}"# + "\n" }.joined()
+        _ = try await place.sluice("import", "--from", "-", input: lines)
+        let broker = try await Broker(file: place.path)
+        try broker.queues("q", QueueOptions(discipline: .lastInFirstOut))
+        try await broker.moveToFront(ActionID(rawValue: 1))
+        await broker.close()
+        let exported = try await place.sluice("export")
+        _ = try await other.sluice("import", "--from", "-", input: exported.output)
+        #expect(try await other.actions().map { $0["payload"] as? Int } == [2, 3, 1])
+    }
+
     @Test("The first line that is refused ends the import, which can go on from there")
     func stops() async throws {
         let place = try Workplace()
@@ -171,6 +186,15 @@ import Testing
                 """
         )
         #expect(try await place.actions().count == 1)
+        // It is noticed when a later line has been read.
+        let other = try Workplace()
+        let lines = """
+            {"queue":"q","kind":"k","payload":1}
+            {"queue":"","kind":"k","payload":2}
+            {"queue":"q","kind":"k","payload":3}
+            """
+        let late = try await other.sluice("import", "--from", "-", input: lines)
+        #expect(late.errors.contains("sluice: stopped at line 2: 1 enqueued"), "\(late)")
         let mended = Self.bad.replacing("\"payload\":2\n", with: "\"payload\":2}\n")
         let further = try await place.sluice("import", "--from", "-", "--first-line", "2", input: mended)
         #expect(further.errors.hasPrefix("sluice: line 4: it has a field 'colour' that no action has"))

@@ -1,5 +1,7 @@
 """Gates and holds: who waits for them, and what wakes (G4, G11)."""
 
+import datetime
+
 from checks import check, group
 from worker import Worker, route
 
@@ -184,6 +186,17 @@ def holds(db):
         "a hold with too long a reason is refused",
         db.error("SELECT sluice_hold('*','x',repeat('x',1001))"),
         ("SL003", "invalidOptions"),
+    )
+    check(
+        "a hold that ends after the year 9999 is refused",
+        db.error("INSERT INTO sluice_holds (scope, until) VALUES ('*', '10000-01-01 00:00+00')"),
+        ("SL003", "invalidOptions"),
+    )
+    db.all("SELECT sluice_hold('*', 'x', '', interval '170000 years'), sluice_close_gate('g', interval '170000 years')")
+    check(
+        "a hold or a closing for longer than 100 years is one for 36,600 days",
+        db.all("SELECT h.until - h.since, g.opens_at - g.changed_at FROM sluice_hold_rows h, sluice_gate_rows g"),
+        [(datetime.timedelta(days=36600),) * 2],
     )
 
 

@@ -23,7 +23,7 @@ class Mutant:
 # A locking clause, without what follows it.
 LOCK = "FOR NO KEY UPDATE"
 TAKING_IN = f"WHERE l.queue_id = ANY (named) {LOCK} SKIP LOCKED) AS t;"
-SETTLING = re.compile(r" +PERFORM FROM sluice_lane_rows AS l WHERE l\.queue_id = ANY \(look_lanes\)\s+ORDER BY[^;]*;")
+SETTLING = re.compile(r"(?<=ANY \(look_lanes\))\s+ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED")
 RESOLVING = re.compile(r" +INSERT INTO sluice_token_rows \(token, ids, at\) VALUES \(sluice_token\.token[^;]*;")
 LOCK_QUEUES = re.compile(r"(?<=CREATE FUNCTION sluice_lock_queues).*?\n\$\$;", re.DOTALL)
 NO_LOCK = "(queues bigint[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS 'BEGIN END';"
@@ -51,6 +51,17 @@ MUTANTS = {
     ),
     # The step
     "lane lock when settling": Mutant("step.locked_lanes", ("0003", SETTLING, "")),
+    "receipts of locked queues": Mutant(
+        "step.locked_lanes", ("0003", re.compile(r" SKIP LOCKED(?=\);\s+IF cardinality\(locked_lanes\))"), "")
+    ),
+    "locked queue of a dead worker": Mutant(
+        "workers.a_locked_queue_of_a_dead_worker",
+        ("0003", re.compile(r"WHEN lock_not_available THEN(?=\s+-- A transaction has one)"), "WHEN division_by_zero THEN"),
+    ),
+    "years of a time": Mutant(
+        "names.other_values gates_and_holds",
+        ("0002", "RETURN at >= timestamptz '0001", "RETURN true OR at >= timestamptz '0001"),
+    ),
     "lane lock when taking in": Mutant("step model", ("0003", TAKING_IN, "WHERE l.queue_id = ANY (named)) AS t;")),
     "lane lock when claiming": Mutant(
         "step.locked_lanes model",

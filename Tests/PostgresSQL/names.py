@@ -107,6 +107,9 @@ def other_values(db):
         ("keys", ["x" * 256], "invalidOptions"),
         ("not_before", ["infinity"], "invalidOptions"),
         ("expires_at", ["-infinity"], "invalidOptions"),
+        ("not_before", ["10000-01-01 00:00+00"], "invalidOptions"),
+        ("expires_at", ["294276-12-31 23:59:59+00"], "invalidOptions"),
+        ("expires_at", ["0001-12-31 00:00+00 BC"], "invalidOptions"),
     ]:
         check(
             f"{column} {str(values[0])[:9]!r} is refused as {code}",

@@ -80,6 +80,8 @@ class Worker:
             if row.what == "claimed":
                 self.running[row.claim] = row
                 self._number = max(self._number, row.claim & 0xFFFFFFFF)
+            elif row.what == "busy":
+                self._ended += [receipt for receipt in ended if receipt[0] == row.claim]
             elif row.what in ("settled", "stale", "removed", "byApplication"):
                 self.running.pop(row.claim, None)
             elif row.what == "next":

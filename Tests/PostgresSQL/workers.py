@@ -125,6 +125,26 @@ def taking_off_and_stepping(db):
 
 
 @group
+def a_locked_queue_of_a_dead_worker(db):
+    db.set_clock()
+    judge = Worker(db)
+    live(db, 40, judge)
+    lost = Worker(db)
+    db.enqueue("a")
+    lost.step()
+    live(db, 40, judge)
+    application = db.another(autocommit=False)
+    application.all("SELECT 1 FROM sluice_lane_rows FOR UPDATE")
+    late = db.value("SELECT sluice_enqueue('b', 'k', '{}', not_before => sluice_now() + interval '1 s')")
+    db.shift("2 s")
+    judge.chores()
+    check("a transaction that has a queue of a dead worker holds up no other (G9)", judge.actions(), [late])
+    judge.succeed_all()
+    application.rollback()
+    check("and the worker is taken off when it has ended", (judge.chores(), judge.actions()), (1, [1]))
+
+
+@group
 def settling_by_the_application(db):
     worker = Worker(db)
     db.enqueue("a", key="k")

@@ -3,8 +3,8 @@ internal import SluiceSQLite
 extension Store {
     /// Returns waiting and running actions, in the order in which they were enqueued.
     ///
-    /// Enqueued again in this order, each queue has its own order again. The byte limit of a page's payloads
-    /// is approximate; only the page after the last is empty.
+    /// Enqueued again in this order, each queue has its own order again, with ``movedActions(of:)`` before or
+    /// after it. The byte limit of a page's payloads is approximate; only the page after the last is empty.
     package func page(
         of form: QueuePattern.Form,
         after last: ActionID,
@@ -39,6 +39,37 @@ extension Store {
                 page.append(next)
             }
             return page
+        }
+    }
+
+    /// Returns the actions that were moved to the front, or to the end, of a queue in the order of arrival.
+    ///
+    /// They are in the order of their queues.
+    package func movedActions(
+        of form: QueuePattern.Form
+    ) async throws(SluiceError) -> (first: [ActionID], last: [ActionID]) {
+        try await read { connection in
+            let (first, end) = form.bounds
+            func ids(_ least: Int64, _ greatest: Int64) throws(SQLiteError) -> [ActionID] {
+                try connection.cached(
+                    """
+                    SELECT o.action_id, o.queue_id, o.sort_key
+                    FROM sluice_queue_rows AS q
+                    CROSS JOIN sluice_order_rows AS o
+                        ON o.queue_id = q.queue_id AND o.sort_key BETWEEN ?3 AND ?4
+                    WHERE q.sort_type = 'arrival' AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+                    UNION
+                    SELECT a.id, a.queue_id, a.sort_key
+                    FROM sluice_action_rows AS a CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+                    WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
+                        AND a.sort_key BETWEEN ?3 AND ?4 AND a.not_before_us IS NULL
+                        AND q.sort_type = 'arrival' AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
+                    ORDER BY 2, 3, 1
+                    """
+                ).bind(1, first).bind(2, end).bind(3, least).bind(4, greatest)
+                    .all { ActionID(rawValue: $0.int64(0)) }
+            }
+            return (first: try ids(.min, -1), last: try ids(1, .max))
         }
     }
 

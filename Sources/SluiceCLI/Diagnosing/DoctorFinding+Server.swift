@@ -12,12 +12,15 @@ extension DoctorFinding {
     /// Times of schedules and expiries are then surely wrong.
     private static let wrongClock: Duration = .seconds(2)
     private static let firstVersion = 15
+    /// In milliseconds: an enqueue waits 10 seconds for a lock.
+    private static let longestStatement = 15_000
+    private static let connectionsOfABroker = 4
 
     /// Returns all findings about a server, the worst first.
     static func all(_ health: PostgresHealth) -> [DoctorFinding] {
         let findings =
             ofServer(health) + ofTransactions(health) + ofTables(health) + ofSettings(health)
-            + ofWorkers(health) + ofQueues(health)
+            + ofRole(health) + ofWorkers(health) + ofQueues(health)
         return findings.filter(\.isProblem) + findings.filter { !$0.isProblem }
     }
 
@@ -173,13 +176,44 @@ extension DoctorFinding {
                 )
             )
         }
-        let isolation = health.settings["default_transaction_isolation"] ?? ""
-        if isolation != "read committed" {
+        return findings
+    }
+
+    /// Settings with which the role of a broker cannot run queues, or not always.
+    private static func ofRole(_ health: PostgresHealth) -> [DoctorFinding] {
+        func setting(_ name: String, _ consequence: String, _ value: String) -> DoctorFinding {
+            problem(
+                "\(name) is \(health.settings[name] ?? "") for the role \(health.user): \(consequence)",
+                "ALTER ROLE \(health.user) SET \(name) = \(value)"
+            )
+        }
+        var findings: [DoctorFinding] = []
+        if health.settings["default_transaction_isolation"] != "read committed" {
+            let isolation = "default_transaction_isolation"
+            findings.append(setting(isolation, "it cannot run queues", "'read committed'"))
+        }
+        if health.settings["default_transaction_read_only"] == "on", !health.isStandby {
             findings.append(
-                .problem(
-                    "default_transaction_isolation is \(isolation) for the role \(health.user): it cannot "
-                        + "run queues",
-                    "ALTER ROLE \(health.user) SET default_transaction_isolation = 'read committed'"
+                setting("default_transaction_read_only", "it can neither enqueue nor run queues", "off")
+            )
+        }
+        let limit = Int(health.settings["statement_timeout"] ?? "") ?? 0
+        if limit > 0, limit <= longestStatement {
+            findings.append(
+                setting(
+                    "statement_timeout",
+                    "in milliseconds; an enqueue can wait 10 seconds for a lock",
+                    "0"
+                )
+            )
+        }
+        let most = Int(health.settings["max_connections"] ?? "") ?? .max
+        if health.workers.count * connectionsOfABroker > most {
+            findings.append(
+                .note(
+                    "max_connections is \(most), and \(health.workers.count) workers may open "
+                        + "\(health.workers.count * connectionsOfABroker)",
+                    "raise it, or put a pooler before the server"
                 )
             )
         }
@@ -191,15 +225,17 @@ extension DoctorFinding {
             problem(
                 "the lease of \(worker.name), which ran the queues, ended "
                     + "\(Times.span(.zero - worker.leaseLeft)) ago"
-                    + (worker.runningCount == 0 ? "" : "; it had \(worker.runningCount) actions"),
+                    + (worker.runningCount == 0 ? "" : "; it had \(actions(worker.runningCount))"),
                 "a worker takes over its queues when its own lease has lasted for a whole lease; if none "
                     + "runs, start one"
             )
         }
         guard lapsed.count == health.workers.count, health.actionCount > 0 else { return lapsed }
         let advice = "start one, such as `sluice run`"
-        return lapsed + [.note("actions wait and no process runs the queues", advice)]
+        return lapsed + [problem("actions wait and no process runs the queues", advice)]
     }
+
+    private static func actions(_ count: Int) -> String { count == 1 ? "1 action" : "\(count) actions" }
 
     private static func ofQueues(_ health: PostgresHealth) -> [DoctorFinding] {
         ofStates(health.states.map { ($0.rawValue, $1) }.sorted { $0.0 < $1.0 }, dead: health.deadLetterCount)

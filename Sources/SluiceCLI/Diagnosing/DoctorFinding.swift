@@ -197,8 +197,11 @@ struct DoctorFinding {
             "unknown kind": "run a program that has a route for the kind",
             "no route": "run a program that has a route for the queues",
         ]
+        let texts = ["unknown kind": "at an action of an unknown kind", "no route": "without a route"]
         var findings = states.compactMap { state, count in
-            advice[state].map { problem("\(queues(count)) \(count == 1 ? "is" : "are") \(state)", $0) }
+            advice[state].map {
+                problem("\(queues(count)) \(count == 1 ? "is" : "are") \(texts[state] ?? state)", $0)
+            }
         }
         for (state, text, advice) in [
             ("held", "held", "`sluice holds` shows who holds them and why; `sluice resume` ends a hold"),

@@ -92,6 +92,8 @@ struct Importer<Item: Sendable> {
         refused += 1
         report(place, reason)
         guard !work.passesOverRefused, case .line(let number) = place else { return }
+        // Later lines may have been read, for the same batch.
+        line = number
         throw Failure(
             .refused,
             "the lines before \(number) are stored; correct line \(number) and continue with "

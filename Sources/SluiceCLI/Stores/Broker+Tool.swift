@@ -21,6 +21,10 @@ extension Broker: ToolBroker {
         try await store.page(of: pattern.form(), after: last, limit: limit, byteLimit: byteLimit)
     }
 
+    func movedActions(_ pattern: QueuePattern) async throws -> (first: [ActionID], last: [ActionID]) {
+        try await store.movedActions(of: pattern.form())
+    }
+
     func lockHolders() async -> [Int] { (try? await health().lockHolders) ?? [] }
 
     func changeMarker() async throws -> Int64 { try await store.commitMarker() }

@@ -19,6 +19,8 @@ protocol ToolBroker: ActionBroker {
         limit: Int,
         byteLimit: Int
     ) async throws -> [TransferredAction]
+    /// Returns the actions that were moved to the front or the end of a queue in the order of arrival.
+    func movedActions(_ pattern: QueuePattern) async throws -> (first: [ActionID], last: [ActionID])
     /// Reads, and remarks on processes that keep others from writing.
     func lookBesideLocks<Output>(_ look: () async throws -> Output) async throws -> Output
     /// Returns the processes that hold the write lock, as far as they are known.

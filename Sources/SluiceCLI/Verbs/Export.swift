@@ -7,11 +7,12 @@ struct Export: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "Write the actions that wait or run as JSON lines, for `sluice import`.",
         discussion: """
-            One object a line, in the order in which the actions were enqueued: queue, kind, sort_type and \
-            sort_key (missing in order of arrival), version (missing if it is 1), tag, gate, not_before, \
-            expires_at, starts_groups, member_of and trace (missing if there is none), payload, and the \
-            action's id in this file. Payloads are unchanged, except for line breaks between their parts. \
-            Sort keys that are dates are ISO 8601 in UTC; infinite ones are the texts "inf" and "-inf".
+            One object a line, in the order in which the actions were enqueued; those that were moved to the \
+            front of a queue come first. Fields: queue, kind, sort_type and sort_key (missing in order of \
+            arrival), version (missing if it is 1), tag, gate, not_before, expires_at, starts_groups, \
+            member_of and trace (missing if there is none), payload, and the action's id in this file. \
+            Payloads are unchanged, except for line breaks between their parts. Sort keys that are dates are \
+            ISO 8601 in UTC; infinite ones are the texts "inf" and "-inf".
 
             Attempts, errors, idempotency keys, holds, gates and dead letters are not exported. Actions are \
             read in pages: the output may include actions enqueued during the export, and lack actions \
@@ -46,6 +47,9 @@ struct Export: AsyncParsableCommand, Look {
         let pattern = QueuePattern(queue)
         _ = try pattern.form()
         try await store.withReader { broker in
+            let moved = try await broker.movedActions(pattern)
+            try await write(moved.first, pattern, of: broker)
+            let apart = Set(moved.first + moved.last)
             var last = ActionID(rawValue: .min)
             while true {
                 let page = try await broker.exportPage(
@@ -54,14 +58,35 @@ struct Export: AsyncParsableCommand, Look {
                     limit: Self.pageSize,
                     byteLimit: Self.pageByteCount
                 )
-                guard let end = page.last else { return }
+                guard let end = page.last else { break }
                 last = end.id
-                let lines = page.map(TransferLine.text)
-                // A file keeps the payload for `import`; on a screen, control characters must not reach the
-                // terminal.
-                try Terminal.deliver(Terminal.hasScreen ? lines.map(JSONText.visible) : lines)
+                try write(page.filter { !apart.contains($0.id) })
             }
+            try await write(moved.last, pattern, of: broker)
         }
+    }
+
+    /// Writes those of the actions that are still there.
+    private func write(
+        _ ids: [ActionID],
+        _ pattern: QueuePattern,
+        of broker: any ToolBroker
+    ) async throws {
+        for id in ids {
+            let page = try await broker.exportPage(
+                pattern,
+                after: ActionID(rawValue: id.rawValue - 1),
+                limit: 1,
+                byteLimit: Self.pageByteCount
+            )
+            try write(page.filter { $0.id == id })
+        }
+    }
+
+    private func write(_ actions: [TransferredAction]) throws {
+        let lines = actions.map(TransferLine.text)
+        // A file keeps the payload for `import`; on a screen, control characters must not reach the terminal.
+        try Terminal.deliver(Terminal.hasScreen ? lines.map(JSONText.visible) : lines)
     }
 }
 #endif

@@ -10,13 +10,20 @@ actor PostgresConnection {
     nonisolated let address: PostgresAddress
     private var link: PostgresLink?
     private var isClosed = false
+    /// Whether a call fails if the server has ended the connection since the last one; else it connects
+    /// again.
+    private let reportsLoss: Bool
     /// The server's clock for the connection's calls, in tests.
     private let clock: (@Sendable () -> Timestamp)?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
-    init(_ address: PostgresAddress, clock: (@Sendable () -> Timestamp)? = nil) {
-        queue = SerialQueue(label: "sluice.postgres")
+    init(
+        _ address: PostgresAddress,
+        reportsLoss: Bool = false,
+        clock: (@Sendable () -> Timestamp)? = nil
+    ) {
+        (queue, self.reportsLoss) = (SerialQueue(label: "sluice.postgres"), reportsLoss)
         (self.address, self.clock) = (address, clock)
     }
 
@@ -81,7 +88,10 @@ actor PostgresConnection {
 
     private func connected() throws(PostgresFailure) -> PostgresLink {
         if isClosed { throw .closed }
-        if let link { return link }
+        if let link {
+            if reportsLoss || link.isAlive { return link }
+            lose()
+        }
         let link = try PostgresLink(address)
         self.link = link
         return link

@@ -12,12 +12,14 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
     case refused(state: String, message: String, detail: String?)
     /// The schema lacks tables or functions, and may not be changed; with the reason.
     case schemaMissing(String)
+    /// The database or the role has a setting with which nothing works; with the setting and what to do.
+    case unsuitable(String)
 
     /// Whether the connection cannot be used any more.
     var endsConnection: Bool {
         switch self {
         case .lost: true
-        case .closed, .cannotConnect, .schemaMissing: false
+        case .closed, .cannotConnect, .schemaMissing, .unsuitable: false
         case .refused(let state, _, _): state.hasPrefix("08") || state.hasPrefix("57P")
         }
     }
@@ -28,9 +30,12 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
         case .refused(let state, _, _):
             ["40001", "40P01"].contains(state) || endsConnection || state == "53300"
         case .cannotConnect: true
-        case .lost, .closed, .schemaMissing: false
+        case .lost, .closed, .schemaMissing, .unsuitable: false
         }
     }
+
+    /// Whether a lock was not to be had in time.
+    var isLocked: Bool { if case .refused("55P03", _, _) = self { true } else { false } }
 
     /// Whether the server has no room on the disk, no memory or no connection left.
     var lacksResources: Bool {
@@ -56,6 +61,7 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
         case .refused(let state, let message, let detail):
             Self.error(task, state, message, detail)
         case .schemaMissing(let reason): SluiceError(.schemaMissing, "\(task): \(reason)")
+        case .unsuitable(let reason): SluiceError(.unsupportedDatabase, "\(task): \(reason)")
         }
     }
 
@@ -86,7 +92,8 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
             case "53100": (.diskFull, "the server's disk is full; free some space and try again")
             case "53200": (.outOfMemory, "the server has no memory left")
             case "25006": (.readOnly, "the server only reads: is it a standby?")
-            case "42501": (.readOnly, "the role may not do this: \(message)")
+            case "42501":
+                (.readOnly, "the role may not do this: \(message); the schema's owner may, and can grant it")
             case "3F000", "42P01", "42883": (.schemaMissing, "the schema has no queues: \(message)")
             case "57014": (.interrupted, "the server has ended the statement, perhaps after a time limit")
             case _ where state.hasPrefix("08") || state.hasPrefix("57P"):

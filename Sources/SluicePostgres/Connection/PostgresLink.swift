@@ -40,6 +40,16 @@ final class PostgresLink {
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
     }
 
+    /// Whether nothing says, before a call, that the server has ended the connection.
+    var isAlive: Bool {
+        var socket = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+        // A listening connection is read by its source.
+        while source == nil, poll(&socket, 1, 0) > 0 {
+            guard PQconsumeInput(connection) == 1 else { return false }
+        }
+        return PQstatus(connection) == CONNECTION_OK
+    }
+
     func finish() {
         // The socket of a source may be closed only when the source has ended.
         guard let source else { return PQfinish(connection) }

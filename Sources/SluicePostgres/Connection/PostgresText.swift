@@ -21,9 +21,9 @@ extension [UInt8] {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The bytes of `\x` and hexadecimal digits; others are none.
-    init(postgresText text: String) {
-        let digits = text.utf8.dropFirst(2).compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+    /// The bytes of hexadecimal digits.
+    init(hexadecimal text: String) {
+        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
         self = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

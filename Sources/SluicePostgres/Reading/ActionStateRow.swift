@@ -10,9 +10,9 @@ struct ActionStateRow {
     static func sql(_ source: String) -> String {
         let times = ["at", "expires_at", "enqueued_at"].map { "\(microseconds("s.\($0)")) AS \($0)" }
         return """
-            SELECT s.action, s.phase, s.cause, s.ahead, s.of_queue, s.kind, s.sort_type, s.sort_key, \
-            s.own_tag, s.gate, s.attempts, s.last_error, s.payload, s.version, \
-            s.has_succeeded, \(times.joined(separator: ", ")) \
+            SELECT s.action, s.phase, s.cause, s.ahead, s.of_queue, s.kind, s.sort_type, \
+            encode(s.sort_key, 'hex') AS sort_key, s.own_tag, s.gate, s.attempts, s.last_error, s.payload, \
+            s.version, s.has_succeeded, \(times.joined(separator: ", ")) \
             FROM \(source) AS s
             """
     }
@@ -91,8 +91,9 @@ struct DeadLetterRow {
     ///   - arguments: Those of the function.
     static func sql(_ source: String = "", _ arguments: String = "$1, $2, $3, $4, $5") -> String {
         """
-        SELECT l.action, l.queue, l.kind, l.why, l.error, l.attempts, l.payload, l.sort_type, l.sort_key, \
-        l.tag, l.gate, l.version, \(microseconds("l.died_at")) AS died_at, \
+        SELECT l.action, l.queue, l.kind, l.why, l.error, l.attempts, l.payload, l.sort_type, \
+        encode(l.sort_key, 'hex') AS sort_key, l.tag, l.gate, l.version, \
+        \(microseconds("l.died_at")) AS died_at, \
         \(microseconds("l.enqueued_at")) AS enqueued_at \
         FROM \(source)@sluice_dead_letters(\(arguments)) AS l
         """

@@ -24,7 +24,7 @@ extension PostgresRows.Row {
     /// The sort key in the columns `sort_type` and `sort_key`.
     var sortKey: SortKey {
         guard let kind = SortKey.Kind(rawValue: text("sort_type")) else { return .arrival }
-        return SortKey(orderedBytes: [UInt8](postgresText: text("sort_key")), kind) ?? .arrival
+        return SortKey(orderedBytes: [UInt8](hexadecimal: text("sort_key")), kind) ?? .arrival
     }
 }
 #endif

@@ -15,7 +15,9 @@ extension PostgresLoop {
         var work = Work()
         // Whatever the loop waits for: others may run the queues soon.
         lease.beginWatch { [options, runner] in
-            options.logger.warning("the server does not answer: handlers are cancelled in time")
+            options.logger.warning(
+                "no call has succeeded for two thirds of the lease: handlers are cancelled in time"
+            )
             runner.cancelClaimed(.stop)
         }
         defer {
@@ -35,6 +37,7 @@ extension PostgresLoop {
                 continue
             }
             changes.change()
+            leaveBusyOutcomes()
             if isOver { break }
             await rest(until: due, &work)
         }
@@ -81,7 +84,7 @@ extension PostgresLoop {
             work.pause = Self.shortestPause
             return
         }
-        if state.withLock({ $0.isKicked || !$0.outcomes.isEmpty }) { return }
+        if state.withLock({ $0.isKicked || !$0.outcomes.allSatisfy(\.isBusy) }) { return }
         // Polls are in real time; due actions have the broker's clock.
         let delay = work.pause
         work.pause = min(max(work.pause * 2, Self.shortestPause), server.pollInterval)
@@ -113,7 +116,9 @@ extension PostgresLoop {
         _ tries: Int,
         _ work: inout Work
     ) async throws(SluiceError) {
-        options.logger.debug("a call of the server failed", metadata: ["error": "\(failure)"])
+        // One that fails again and again is more than a moment's trouble.
+        let level: Logger.Level = tries == Self.triesBeforeWarning ? .warning : .debug
+        options.logger.log(level: level, "a call of the server failed", metadata: ["error": "\(failure)"])
         if failure.isTakenOff {
             options.logger.warning("the worker was taken off: its lease was over, and others run its queues")
             runner.cancelClaimed(.stop)
@@ -136,6 +141,11 @@ extension PostgresLoop {
         }
         if state.withLock({ $0.givesUp }) { leaveOutcomes() }
         await pause(tries)
+    }
+
+    /// A stop does not wait for who has a queue.
+    private func leaveBusyOutcomes() {
+        if state.withLock({ $0.givesUp && $0.outcomes.contains(where: \.isBusy) }) { leaveOutcomes() }
     }
 
     /// Leaves outcomes to the next worker, which runs their actions again.
@@ -186,8 +196,8 @@ extension PostgresFailure {
     fileprivate var endsRun: Bool {
         switch self {
         case .refused(let state, _, _):
-            ["SL002", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
-        case .closed, .schemaMissing: true
+            ["SL002", "SL005", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
+        case .closed, .schemaMissing, .unsuitable: true
         case .cannotConnect, .lost: false
         }
     }

@@ -49,12 +49,18 @@ extension PostgresLoop {
         let isDue = work.due.map { $0 <= options.clock.now } ?? false
         if let last = work.choresDone, !isDue, last.duration(to: now) < server.choreInterval { return false }
         work.due = nil
-        let rows = try await connection.call(
-            "SELECT @sluice_chores($1, $2) AS count",
-            ["\(work.epoch)", server.lease.postgresText],
-            within: server.lease / 3
-        )
-        let isBusy = (rows.first?.integer("count") ?? 0) > 0
+        var isBusy = false
+        do throws(PostgresFailure) {
+            let rows = try await connection.call(
+                "SELECT @sluice_chores($1, $2) AS count",
+                ["\(work.epoch)", server.lease.postgresText],
+                within: server.lease / 3
+            )
+            isBusy = (rows.first?.integer("count") ?? 0) > 0
+        } catch  where error.isLocked {
+            // Whoever has the lock must not keep this worker from its steps.
+            options.logger.debug("a transaction holds up what is done now and then")
+        }
         work.choresDone = isBusy ? nil : now
         work.arrivalsFrom = "0"
         return isBusy
@@ -88,11 +94,12 @@ extension PostgresLoop {
         }
     }
 
-    private func putBack(_ outcomes: [Outcome], wereSent: Bool) {
+    private func putBack(_ outcomes: [Outcome], wereSent: Bool = false, areBusy: Bool = false) {
         state.withLock { state in
             let sent = outcomes.map { outcome in
                 var outcome = outcome
                 outcome.wasSent = outcome.wasSent || wereSent
+                outcome.isBusy = outcome.isBusy || areBusy
                 return outcome
             }
             state.outcomes.insert(contentsOf: sent, at: 0)
@@ -107,7 +114,7 @@ extension PostgresLoop {
     ) -> [String?] {
         let facts = outcomes.map { SettlementFacts($0.settlement) }
         // It waits for the doorbell only when it cannot have more to do.
-        let waits = outcomes.isEmpty && free > 0 && doorbell.isListening
+        let waits = outcomes.allSatisfy(\.isBusy) && free > 0 && doorbell.isListening
         return [
             "\(work.epoch)",
             server.lease.postgresText,
@@ -133,6 +140,7 @@ extension PostgresLoop {
         var results: [Int64: SettleResult] = [:]
         var following: [Int64: (action: ClaimedAction, route: Route)] = [:]
         var others: [(action: ClaimedAction, route: Route)] = []
+        var busy: Set<Int64> = []
         var due: Timestamp?
         for row in rows {
             let claim = row.integer("claim") ?? 0
@@ -141,6 +149,7 @@ extension PostgresLoop {
             case "removed": results[claim] = .removed
             case "byApplication": results[claim] = .settledByApplication
             case "stale": results[claim] = mutant("server late outcome") ? .settled : .stale
+            case "busy": busy.insert(claim)
             case "claimed":
                 work.nextClaim = max(work.nextClaim, claim + 1)
                 guard let claimed = claimed(row, claim) else { continue }
@@ -156,7 +165,8 @@ extension PostgresLoop {
             default: break
             }
         }
-        for outcome in outcomes {
+        putBack(outcomes.filter { busy.contains($0.action.receipt.claim) }, areBusy: true)
+        for outcome in outcomes where !busy.contains(outcome.action.receipt.claim) {
             let claim = outcome.action.receipt.claim
             var result = results[claim] ?? .stale
             // The lost answer was that of its settling.
@@ -171,7 +181,7 @@ extension PostgresLoop {
         }
         for next in others { runner.start(next.action, next.route) }
         work.due = due
-        let hasWork = !outcomes.isEmpty || !others.isEmpty
+        let hasWork = outcomes.count > busy.count || !others.isEmpty
         // Vacuum frees earlier blocks, which new arrivals take. A long look, beside an old snapshot, is rare.
         if !hasWork, work.wholeLook.end.duration(to: .now) >= work.wholeLook.cost * 10 {
             work.arrivalsFrom = mutant("server arrivals") ? work.arrivalsFrom : "0"

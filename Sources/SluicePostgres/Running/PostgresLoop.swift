@@ -14,6 +14,8 @@ final class PostgresLoop: AttemptSource {
         let settlement: Settlement
         /// Whether a call with it may have been executed, though its answer was lost.
         var wasSent = false
+        /// Another transaction has the queue: a later call has to settle it.
+        var isBusy = false
         /// `nil` for an action that is given back without having been started.
         let finish: (@Sendable (Answer) -> Void)?
     }
@@ -66,6 +68,8 @@ final class PostgresLoop: AttemptSource {
     static let shortestPause: Duration = .milliseconds(20)
 
     static let mostOutcomes = 500
+    /// After how many failed calls in a row the log has a warning.
+    static let triesBeforeWarning = 3
 
     let state = Mutex(State())
     let runnerReference = Mutex<AttemptRunner?>(nil)

@@ -11,6 +11,7 @@ enum PostgresSchema {
         makesMissing: Bool = true
     ) async throws(PostgresFailure) {
         let steps = Migration.postgres
+        try await checkSettings(connection)
         var version = try await version(connection, schema)
         if !makesMissing, version ?? 0 < steps.count {
             throw .schemaMissing(
@@ -29,6 +30,21 @@ enum PostgresSchema {
             let message =
                 "the schema '\(schema)' was written by a newer version of the library: update this one"
             throw .refused(state: "SL002", message: message, detail: nil)
+        }
+    }
+
+    /// Refuses what would garble or lose values that brokers write and read.
+    private static func checkSettings(_ connection: PostgresConnection) async throws(PostgresFailure) {
+        let needed = [
+            ("server_encoding", "UTF8"), ("standard_conforming_strings", "on"), ("array_nulls", "on"),
+        ]
+        let sql = needed.map { "current_setting('\($0.0)') AS \($0.0)" }.joined(separator: ", ")
+        guard let row = try await connection.call("SELECT \(sql)").first else { return }
+        for (name, value) in needed where row.text(name) != value {
+            let advice =
+                name == "server_encoding"
+                ? "make a database with ENCODING 'UTF8'" : "ALTER ROLE … SET \(name) = \(value)"
+            throw .unsuitable("\(name) is \(row.text(name)), and queues need \(value): \(advice)")
         }
     }
 

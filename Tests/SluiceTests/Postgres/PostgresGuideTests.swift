@@ -11,7 +11,6 @@ private enum GuideCode {
     struct SendMessage: Action {
         static let kind = "send-message"
         var conversation: String
-        var sentAt = Date.now
         var text: String
         var queue: QueueName { "conversation/\(conversation)" }
     }
@@ -28,7 +27,8 @@ private enum GuideCode {
     }
 
     static func open() async throws -> any ActionBroker {
-        let broker = try await PostgresBroker("postgres://app@db.example/app")  // before: Broker(file: path)
+        // Before: let broker = try await Broker(file: path)
+        let broker = try await PostgresBroker("postgres://sluice@db.example/app")
         return broker
     }
 
@@ -36,28 +36,28 @@ private enum GuideCode {
         var server = PostgresOptions()
         server.schema = "outbox"
         server.workerName = "mailer-1"
-        let broker = try await PostgresBroker("postgres://app@db.example/app", server: server)
+        let broker = try await PostgresBroker("postgres://sluice@db.example/app", server: server)
         return broker
     }
 
     static func optionsForPooler() -> PostgresOptions {
         var server = PostgresOptions()
         server.listens = false  // idle workers poll
-        server.listeningURL = "postgres://app@db-direct.example/app"  // or: listen past the pooler
+        server.listeningURL = "postgres://sluice@db-direct.example/app"  // or: listen past the pooler
         return server
     }
 
     static func enqueue(_ broker: PostgresBroker, _ connection: OpaquePointer) throws {
-        try broker.enqueue(SendMessage(conversation: "42", sentAt: .now, text: "Hello?"), in: connection)
+        try broker.enqueue(SendMessage(conversation: "42", text: "Hello?"), in: connection)
     }
 
     static func settle(
         _ broker: PostgresBroker,
-        _ server: ChatServer,
+        _ chat: ChatServer,
         _ database: ChatDatabase
     ) throws {
         try broker.route("conversation/*", SendMessage.self) { message, attempt in
-            let number = try await server.send(message.text, key: attempt.idempotencyKey)
+            let number = try await chat.send(message.text, key: attempt.idempotencyKey)
             try database.transaction { connection in  // a PGconn pointer, between BEGIN and COMMIT
                 try database.mark(message, sentAs: number, on: connection)
                 try attempt.succeed(in: connection)
@@ -107,26 +107,24 @@ struct PostgresGuideTests {
     @Test("The server executes all SQL of the guide", .enabled(if: TestServer.isToRun, "run alone"))
     func statements() async throws {
         guard let server = TestServer.shared else { return }
-        var options = PostgresOptions()
-        options.schema = "guide_\(UInt64.random(in: 0 ... .max))"
-        let broker = try await PostgresBroker(server.url, server: options)
-        let connection = PostgresConnection(PostgresAddress(url: server.url, schema: options.schema))
-        for role in ["app", "reader", "ops"] {
-            // Another run on the same server may have made it.
-            try await connection.execute(
-                script: """
-                    DO $$ BEGIN CREATE ROLE \(role);
-                    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$
-                    """
-            )
+        // Names of its own: roles are the whole server's.
+        let name = "guide_\(UInt64.random(in: 0 ... .max))"
+        func script(_ block: String) -> String {
+            block.replacing("sluice.sluice_", with: "\(name).sluice_")
+                .replacing("SCHEMA sluice ", with: "SCHEMA \(name) ")
+                .replacing("AUTHORIZATION sluice;", with: "AUTHORIZATION \(name);")
+                .replacing("ROLE sluice ", with: "ROLE \(name) ")
+                .replacing(/\b(app|ops|reader)\b/) { "\(name)_\($0.output.1)" }
         }
+        let connection = PostgresConnection(PostgresAddress(url: server.url, schema: name))
         let blocks = try Self.blocks("sql")
-        #expect(blocks.count == 6)
-        for block in blocks {
-            let script = block.replacing("sluice.sluice_", with: "\(options.schema).sluice_")
-                .replacing("SCHEMA sluice ", with: "SCHEMA \(options.schema) ")
-            try await connection.execute(script: script)
-        }
+        #expect(blocks.count == 7)
+        try await connection.execute(script: script(blocks[0]))
+        var options = PostgresOptions()
+        options.schema = name
+        let owner = server.url.replacing("user=postgres", with: "user=\(name)")
+        let broker = try await PostgresBroker(owner, server: options)
+        for block in blocks.dropFirst() { try await connection.execute(script: script(block)) }
         #expect(try await broker.actionCount() == 1)
         await connection.close()
         await broker.close()

@@ -22,10 +22,13 @@ struct PostgresLeaseTests {
         proxy = try SocketProxy(before: site.server.folder)
     }
 
-    /// A broker with the server's own clock and a short lease.
-    private func broker(isBehindProxy: Bool = false) async throws -> PostgresBroker {
+    /// A broker with the server's own clock and a short lease, unless a test is about what needs none.
+    private func broker(
+        isBehindProxy: Bool = false,
+        lease: Duration = .seconds(2)
+    ) async throws -> PostgresBroker {
         var own = PostgresOptions()
-        (own.schema, own.lease) = (site.schema, .seconds(2))
+        (own.schema, own.lease) = (site.schema, lease)
         own.workerName = isBehindProxy ? "far" : "near"
         let url = site.server.url
         return try await PostgresBroker(
@@ -73,7 +76,8 @@ struct PostgresLeaseTests {
     @Test("G3: what the server has claimed in a call whose answer was lost starts at once")
     func lostAnswer() async throws {
         defer { proxy.end() }
-        let (broker, other) = (try await broker(isBehindProxy: true), try await broker())
+        let lease = Duration.seconds(60)
+        let (broker, other) = (try await broker(isBehindProxy: true, lease: lease), try await broker())
         let log = EventLog<Int>()
         try broker.route("*", Note.self) { note, attempt in
             if note.text == "the lost one" { log.append(attempt.number) }
@@ -87,7 +91,7 @@ struct PostgresLeaseTests {
         _ = try await log.wait(forCount: 1)
         #expect(proxy.hasLostAnswer && log.elements == [1])
         // Not only when its own lease has ended.
-        #expect(start.duration(to: .now) < .seconds(2))
+        #expect(start.duration(to: .now) < lease / 2)
         await broker.stop(grace: .zero)
         try await run.value
         await broker.close()
@@ -130,6 +134,43 @@ struct PostgresLeaseTests {
         _ = try await (farRun.value, nearRun.value)
         await far.close()
         await near.close()
+    }
+
+    @Test("G9: a transaction that stays open after an act holds up its queue alone, and then that goes on")
+    func openAct() async throws {
+        defer { proxy.end() }
+        let broker = try await broker()
+        let log = EventLog<String>()
+        let mayEnd = Signal()
+        try broker.route("*", Note.self) { note, _ in
+            log.append(note.text)
+            if note.text == "held 1" { try await mayEnd.received() }
+            return .success
+        }
+        let held = try await broker.enqueue([Note("held 1", in: "held"), Note("held 2", in: "held")])
+        let run = Task { try await broker.run() }
+        _ = try await log.wait(forCount: 1)
+        let operating = PostgresConnection(PostgresAddress(url: site.server.url, schema: site.schema))
+        try await operating.execute(script: "BEGIN")
+        _ = try await operating.call("SELECT @sluice_set_tag($1, 't')", ["\(held[1])"])
+        mayEnd.send()
+        // For longer than the lease.
+        let start = ContinuousClock.now
+        var count = 0
+        while start.duration(to: .now) < .seconds(3) {
+            _ = try await broker.enqueue(Note("free", in: "free")).settled()
+            count += 1
+        }
+        #expect(count > 10 && !log.elements.contains("held 2"))
+        let backends = "SELECT count(*) AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        try await #expect(operating.call(backends).first?.integer("count") == 0)
+        try await operating.execute(script: "COMMIT")
+        try await until { log.elements.last == "held 2" }
+        await broker.stop(grace: .zero)
+        try await run.value
+        #expect(log.elements.filter { $0.hasPrefix("held") } == ["held 1", "held 2"])
+        await operating.close()
+        await broker.close()
     }
 
     @Test("G3: a step that arrives after its worker has connected again starts nothing")

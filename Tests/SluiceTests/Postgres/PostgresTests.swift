@@ -315,6 +315,31 @@ struct PostgresTests {
         await sql.close()
     }
 
+    @Test("Calls go on after the server has ended idle connections")
+    func idleConnections() async throws {
+        let site = try site()
+        let url = "\(site.server.url)&application_name=\(site.schema)"
+        var own = PostgresOptions()
+        own.schema = site.schema
+        let broker = try await PostgresBroker(url, server: own)
+        let id = try await broker.enqueue(Note("a")).id
+        let sql = connection(site)
+        func endAll() async throws {
+            _ = try await sql.call(
+                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = $1",
+                [site.schema]
+            )
+        }
+        try await endAll()
+        try await #expect(broker.actionCount() == 1)
+        try await endAll()
+        try await #expect(broker.cancel(id) == .removed)
+        try await endAll()
+        try await broker.enqueue(Note("b"))
+        await sql.close()
+        await broker.close()
+    }
+
     @Test("What the engine does not have is an error that says so")
     func unsupported() async throws {
         let broker = try await site().broker()

@@ -1,0 +1,58 @@
+#if PostgreSQL
+import Sluice
+import TestSupport
+import Testing
+
+@testable import SluicePostgres
+
+/// Databases and roles whose settings keep queues from working.
+@Suite(
+    "Settings of a PostgreSQL server",
+    .timeLimit(.minutes(2)),
+    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+)
+struct PostgresSettingsTests {
+    private func site() throws -> PostgresSite { PostgresSite(try #require(TestServer.shared)) }
+
+    @Test(
+        "G14: settings with which nothing works are an error that names them",
+        arguments: ["array_nulls=off", "standard_conforming_strings=off"]
+    )
+    func settings(_ setting: String) async throws {
+        let site = try site()
+        let url = "\(site.server.url)&options=-c%20\(setting.replacing("=", with: "%3D"))"
+        let error = await #expect(throws: SluiceError.self) { _ = try await PostgresBroker(url) }
+        #expect(error?.code == .unsupportedDatabase)
+        #expect(error?.message.contains("\(setting.prefix { $0 != "=" })") == true)
+    }
+
+    @Test("G14: a database that is not in UTF-8 is an error that says so, and nothing is made in it")
+    func encoding() async throws {
+        let site = try site()
+        let sql = PostgresConnection(PostgresAddress(url: site.server.url, schema: site.schema))
+        let name = site.schema
+        _ = try await sql.call(
+            "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"
+        )
+        let url = site.server.url.replacing("/postgres?", with: "/\(name)?")
+        let error = await #expect(throws: SluiceError.self) { _ = try await PostgresBroker(url) }
+        #expect(error?.code == .unsupportedDatabase)
+        #expect(error?.message.contains("server_encoding is LATIN1") == true)
+        _ = try await sql.call("DROP DATABASE \(name) WITH (FORCE)")
+        await sql.close()
+    }
+
+    @Test("G14: a role whose transactions cannot run queues ends the run with the reason")
+    func isolation() async throws {
+        let site = try site()
+        var own = PostgresOptions()
+        own.schema = site.schema
+        let url = "\(site.server.url)&options=-c%20default_transaction_isolation%3Dserializable"
+        let broker = try await PostgresBroker(url, server: own)
+        try broker.route("*", Note.self) { _, _ in .success }
+        let error = await #expect(throws: SluiceError.self) { try await broker.run() }
+        #expect(error?.message.contains("READ COMMITTED") == true, "\(error as Any)")
+        await broker.close()
+    }
+}
+#endif
