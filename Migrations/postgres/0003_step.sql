@@ -35,12 +35,19 @@ LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
     open boolean;
+    patience CONSTANT text := current_setting('lock_timeout');
 BEGIN
     SELECT g.is_open INTO open FROM sluice_gate_rows AS g WHERE g.name = gate FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN
-        INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
-        -- A row that is locked changes now: look again soon.
-        open := NOT FOUND;
+        -- It may be there and locked, or on its way in a transaction that stays open: look again soon.
+        BEGIN
+            PERFORM set_config('lock_timeout', '10ms', true);
+            INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
+            open := NOT FOUND;
+            PERFORM set_config('lock_timeout', patience, true);
+        EXCEPTION WHEN lock_not_available THEN
+            open := true;
+        END;
     END IF;
     IF open THEN
         PERFORM sluice_sleep(queue, sluice_now() + interval '20 ms', low);
@@ -383,8 +390,16 @@ BEGIN
     PERFORM FROM sluice_pool_rows AS p WHERE p.pool = ANY (pools) ORDER BY p.pool FOR UPDATE;
     woken := ARRAY(
         SELECT l.queue_id FROM sluice_lane_rows AS l
-        WHERE l.blocked_by IN ('unknown kind', 'no route', 'undecodable', 'permit', 'rate') AND l.pool = ANY (pools)
-        ORDER BY l.queue_id FOR NO KEY UPDATE);
+        WHERE l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate') AND l.pool = ANY (pools)
+        ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+    -- Those that are locked are woken by a step, when their transaction has ended; but that does not unpark.
+    PERFORM sluice_arrive(ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate') AND l.pool = ANY (pools)
+          AND l.queue_id <> ALL (woken)), true);
+    woken := woken || ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.blocked_by = 'undecodable' AND l.pool = ANY (pools) ORDER BY l.queue_id FOR NO KEY UPDATE);
     UPDATE sluice_lane_rows AS l
     SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, ready_at = sluice_now()
     WHERE l.queue_id = ANY (woken);
@@ -412,7 +427,7 @@ BEGIN
           AND l.pool IN (SELECT r.pool FROM sluice_route_rows AS r WHERE r.worker = me)
           AND l.queue_id IN (SELECT a.queue_id FROM sluice_state_rows AS s
                              JOIN sluice_action_rows AS a ON a.id = s.action_id WHERE s.is_released)
-        ORDER BY l.queue_id FOR NO KEY UPDATE);
+        ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
     IF cardinality(lanes) > 0 THEN
         UPDATE sluice_state_rows AS s
         SET next_attempt_at = NULL, retry_delay = NULL, waits_for_gate = NULL, is_released = false
@@ -443,6 +458,7 @@ DECLARE
     named_rewinds boolean[];
     missing bigint[];
     locked bigint[];
+    patience CONSTANT text := current_setting('lock_timeout');
 BEGIN
     SELECT array_agg(t.place), array_agg(t.queue_id), array_agg(t.rewind) INTO places, arrived, rewinds
     FROM (SELECT a.ctid AS place, a.queue_id, a.rewind FROM sluice_arrival_rows AS a
@@ -469,6 +485,8 @@ BEGIN
         BEGIN
             -- A worker that makes a pool moves the lanes that are there. It waits for lanes, so this must not wait.
             LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;
+            -- Nor for a lane that a transaction is making which stays open.
+            PERFORM set_config('lock_timeout', '10ms', true);
             WITH made AS (
                 INSERT INTO sluice_lane_rows (queue_id, pool, ready_at)
                 SELECT q.queue_id, sluice_pool_of(q.name), now_at
@@ -476,6 +494,7 @@ BEGIN
                 ON CONFLICT ON CONSTRAINT sluice_lane_rows_pkey DO NOTHING
                 RETURNING queue_id)
             SELECT locked || array_agg(m.queue_id) INTO locked FROM made AS m;
+            PERFORM set_config('lock_timeout', patience, true);
         EXCEPTION WHEN lock_not_available THEN
             NULL;
         END;
@@ -639,7 +658,7 @@ CREATE FUNCTION sluice_step(
 RETURNS TABLE (what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text,
                version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer,
                last_error text, is_alone boolean, route integer, due_at timestamptz)
-LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s' SET jit = off SET enable_seqscan = off
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s' SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_memoize = off
     SET plan_cache_mode = force_generic_plan
 AS $$
@@ -873,11 +892,13 @@ BEGIN
         SELECT c.claim, c.action_id, c.started_at INTO receipt
         FROM sluice_claim_rows AS c WHERE c.worker = me AND c.is_alone;
         IF FOUND THEN
-            PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = trial_lane FOR NO KEY UPDATE SKIP LOCKED;
-            drains := NOT FOUND OR now_at < receipt.started_at + interval '1 s';
+            drains := now_at < receipt.started_at + interval '1 s';
             IF drains THEN
-                next_due := greatest(receipt.started_at + interval '1 s', now_at + interval '10 ms');
+                next_due := receipt.started_at + interval '1 s';
             ELSE
+                PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = trial_lane FOR NO KEY UPDATE SKIP LOCKED;
+            END IF;
+            IF NOT drains AND FOUND THEN
                 -- It has run for a second and has not killed its worker.
                 UPDATE sluice_state_rows AS s SET is_suspect = false, crashes = 0 WHERE s.action_id = receipt.action_id;
                 UPDATE sluice_claim_rows AS c SET is_alone = false WHERE c.claim = receipt.claim;
@@ -911,7 +932,8 @@ BEGIN
     IF is_trial THEN
         PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = trial_lane FOR NO KEY UPDATE SKIP LOCKED;
         IF NOT FOUND THEN
-            drains := true;
+            -- Later; a transaction that stays open must not keep the others waiting.
+            is_trial := false;
         ELSIF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me) THEN
             IF now_at - trial_since NOT BETWEEN interval '0' AND interval '5 s' THEN
                 -- A handler runs for long; perhaps another worker is idle, or this one later.
@@ -1301,25 +1323,26 @@ BEGIN
     UPDATE sluice_worker_rows AS w SET lease_until = now_at + 2 * lease
     WHERE w.epoch IN (SELECT o.epoch FROM sluice_worker_rows AS o
                       WHERE o.lease_until > now_at + 4 * lease FOR NO KEY UPDATE SKIP LOCKED);
-    SELECT w.epoch INTO gone FROM sluice_worker_rows AS w
-    WHERE w.lease_until <= now_at AND w.epoch <> sluice_take_off.epoch
-    ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-        RETURN 0;
-    END IF;
-    BEGIN
-        PERFORM sluice_end_worker(gone, true);
-    EXCEPTION WHEN lock_not_available THEN
-        -- A transaction has one of its lanes, perhaps for long: later.
-        RETURN 0;
-    END;
-    RETURN 1;
+    FOR gone IN
+        SELECT w.epoch FROM sluice_worker_rows AS w
+        WHERE w.lease_until <= now_at AND w.epoch <> sluice_take_off.epoch
+        ORDER BY w.epoch LIMIT 5 FOR UPDATE SKIP LOCKED
+    LOOP
+        BEGIN
+            PERFORM sluice_end_worker(gone, true);
+            RETURN 1;
+        EXCEPTION WHEN lock_not_available THEN
+            -- A transaction has one of its lanes, perhaps for long: another one first.
+            NULL;
+        END;
+    END LOOP;
+    RETURN 0;
 END
 $$;
 
 -- Ends a worker that runs nothing any more. What it could not settle becomes suspect, but is not blamed.
 CREATE FUNCTION sluice_leave(epoch bigint) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s'
 AS $$
 BEGIN
     PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_leave.epoch FOR UPDATE;
@@ -1330,12 +1353,12 @@ END
 $$;
 
 -- After a lost connection: gives back what the worker has claimed and does not know of, so has not started; returns
--- which of the claims it knows are gone. next_claim: greater than in all calls before. One of those may still come: a
+-- which of the claims it knows are gone, and NULL if it has to be called again, since a queue is locked. next_claim: greater than in all calls before. One of those may still come: a
 -- network delivers what was sent on a connection that is lost. A late step would claim what the worker does not learn,
 -- a late resync would give back what it has started since. So they are refused from now on, and a step under way is
 -- waited for.
 CREATE FUNCTION sluice_resync(epoch bigint, claims bigint[], next_claim bigint DEFAULT NULL) RETURNS SETOF bigint
-LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s'
 AS $$
 DECLARE
     me CONSTANT bigint := epoch;
@@ -1354,13 +1377,19 @@ BEGIN
     END IF;
     UPDATE sluice_worker_rows AS w SET first_claim = sluice_resync.next_claim
     WHERE w.epoch = me AND sluice_resync.next_claim IS NOT NULL;
-    PERFORM FROM sluice_lane_rows AS l WHERE l.worker = me ORDER BY l.queue_id FOR NO KEY UPDATE;
-    WITH unknown AS (
-        DELETE FROM sluice_claim_rows AS c
-        WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) RETURNING c.queue_id)
-    SELECT array_agg(u.queue_id) INTO lanes FROM unknown AS u;
+    lanes := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.queue_id IN (SELECT c.queue_id FROM sluice_claim_rows AS c
+                             WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')))
+        ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+    DELETE FROM sluice_claim_rows AS c
+    WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes);
     UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now()
     WHERE l.worker = me AND l.queue_id = ANY (lanes);
+    IF EXISTS (SELECT FROM sluice_claim_rows AS c
+               WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}'))) THEN
+        RETURN NEXT NULL;
+    END IF;
     RETURN QUERY
         SELECT k.claim FROM unnest(claims) AS k (claim)
         WHERE NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.claim = k.claim AND c.worker = me);
@@ -1554,8 +1583,13 @@ BEGIN
             HINT = 'Register again: its lease was over, and others run its queues.';
     END IF;
     IF since > now_at THEN
-        UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
-        RETURN 1 + sluice_shorten_waits(now_at);
+        BEGIN
+            UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
+            RETURN 1 + sluice_shorten_waits(now_at);
+        EXCEPTION WHEN lock_not_available THEN
+            -- A transaction has a queue, perhaps for long: later. Until then this worker judges nobody.
+            NULL;
+        END;
     END IF;
     -- These wait for lanes, so each is alone in its transaction; the rest takes lanes that are free.
     IF sluice_take_off(me, lease) > 0 THEN

@@ -842,7 +842,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
     SELECT a.id
     FROM sluice_bounds(pattern) AS b
     CROSS JOIN sluice_queue_rows AS q
-    JOIN sluice_action_rows AS a ON a.queue_id = q.queue_id AND a.sort_key < '\x80' AND a.not_before IS NULL
+    CROSS JOIN LATERAL (
+        SELECT i.id, i.sort_key FROM sluice_action_rows AS i
+        WHERE i.queue_id = q.queue_id AND i.sort_key < '\x80' AND i.not_before IS NULL
+        UNION ALL
+        SELECT i.id, i.sort_key FROM sluice_action_rows AS i
+        WHERE i.queue_id = q.queue_id AND i.sort_key < '\x80' AND i.not_before IS NOT NULL) AS a
     WHERE q.sort_type = 'arrival' AND q.name >= b.low AND q.name < b.high
     ORDER BY q.queue_id, a.sort_key, a.id
 $$;

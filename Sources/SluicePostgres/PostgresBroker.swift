@@ -114,7 +114,7 @@ public final class PostgresBroker: Sendable {
         _ sql: String,
         _ parameters: [String?] = []
     ) async throws(SluiceError) -> PostgresRows {
-        try await call(task, sql, parameters) { $0.isPassing || $0.endsConnection }
+        try await call(task, sql, parameters) { $0.mayRepeatRead }
     }
 
     /// Has the server do something, and converts its errors.

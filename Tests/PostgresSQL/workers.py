@@ -1,6 +1,7 @@
 """Workers: leases, who may judge, suspects, and settling by the application (G3, G5, G6, G7)."""
 
 import json
+import time
 
 from checks import check, group
 from worker import STEP, Worker, route
@@ -231,6 +232,80 @@ def late_calls(db):
     check("a resync waits for a step that is under way", resync.waits())
     network.commit()
     check("and gives back what it has claimed (G11)", (resync.result(), db.count("claim")), ([], 0))
+
+
+LOCK_LANE = (
+    "SELECT FROM sluice_lane_rows WHERE queue_id = (SELECT queue_id FROM sluice_queue_rows WHERE name = %s) FOR UPDATE"
+)
+
+
+@group
+def transactions_that_stay_open(db):
+    """One queue may wait for them, and nothing else (G9)."""
+    application = db.another(autocommit=False)
+    worker = Worker(db)
+    db.enqueue("a"), db.enqueue("b")
+    worker.step()
+    first = (worker.epoch << 32) + 1
+    application.all(LOCK_LANE, "a")
+    check("a resync gives back what is not locked, and asks to be called again", column(worker, first + 100), [None])
+    worker._number, worker.running = 100, {}
+    check("and the worker goes on", [row.queue for row in worker.step()], ["b"])
+    application.rollback()
+    mine = list(worker.running)
+    check("the next resync gives back the rest", column(worker, first + 200, mine), [])
+    worker._number = 200
+    check("which then runs (G11)", [row.queue for row in worker.step()], ["a"])
+
+    db.reset()
+    worker = Worker(db)
+    db.enqueue("g", gate="new")
+    application.all("SELECT sluice_close_gate('new')")
+    other = db.enqueue("o")
+    check("a gate that is made in an open transaction holds up nothing else", worker.actions(), [other])
+    application.rollback()
+    db.all("SELECT sluice_open_gate('new')")
+    worker.succeed_all()
+    # It looks again after 20 ms.
+    rows, deadline = [], time.monotonic() + 10
+    while not rows and time.monotonic() < deadline:
+        rows = worker.step()
+    check("and its action starts when it is open (G11)", [row.queue for row in rows], ["g"])
+
+    db.reset()
+    db.set_clock()
+    judge = Worker(db)
+    live(db, 40, judge)
+    for name in ("a", "b"):
+        lost = Worker(db)
+        db.enqueue(name)
+        lost.step()
+    live(db, 40, judge)
+    application.all(LOCK_LANE, "a")
+    check("of two dead workers the one without a locked queue is taken off", judge.chores(), 1)
+    (trial,) = judge.step()
+    check("and its suspect runs", trial.queue, "b")
+    application.all(LOCK_LANE, "b")
+    other = db.enqueue("o")
+    db.shift("2 s")
+    check("beside a suspect whose queue is locked others start after a second", judge.actions(), [other])
+    application.rollback()
+
+    db.reset()
+    Worker(db, route(pattern="x"))
+    db.enqueue("y/1")
+    worker = Worker(db, route(pattern="x"), route(2, pattern="y/*", kind="other"))
+    worker.step()
+    check("a queue waits for a route", db.lane("y/1")["blocked"] in ("unknown kind", "no route"))
+    application.all(LOCK_LANE, "y/1")
+    worker.set_routes(route(pattern="y/*"))
+    check("new routes do not wait for a locked queue that waits for one", worker.step(), [])
+    application.rollback()
+    check("which runs when the transaction has ended (G11)", [row.queue for row in worker.step()], ["y/1"])
+
+
+def column(worker, number, claims=()):
+    return worker.database.column(RESYNC, worker.epoch, list(claims), number)
 
 
 # What an act answers if the application's settling is committed, and if the action still runs.

@@ -57,12 +57,16 @@ extension Store {
                     FROM sluice_queue_rows AS q
                     CROSS JOIN sluice_order_rows AS o
                         ON o.queue_id = q.queue_id AND o.sort_key BETWEEN ?3 AND ?4
+                    -- A place that an action has left may still be there.
+                    CROSS JOIN sluice_action_rows AS a
+                        ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
                     WHERE q.sort_type = 'arrival' AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
                     UNION
                     SELECT a.id, a.queue_id, a.sort_key
                     FROM sluice_action_rows AS a CROSS JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
-                    WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
-                        AND a.sort_key BETWEEN ?3 AND ?4 AND a.not_before_us IS NULL
+                    WHERE (a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
+                           OR a.not_before_us IS NOT NULL)
+                        AND a.sort_key BETWEEN ?3 AND ?4
                         AND q.sort_type = 'arrival' AND q.name >= ?1 AND (?2 IS NULL OR q.name < ?2)
                     ORDER BY 2, 3, 1
                     """

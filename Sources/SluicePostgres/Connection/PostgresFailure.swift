@@ -34,6 +34,14 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The reason of a lost connection whose server took too long.
+    static let tooLate = "no answer came in time"
+
+    /// Whether a read may be repeated: not one that takes too long.
+    var mayRepeatRead: Bool {
+        if case .lost(Self.tooLate) = self { false } else { isPassing || endsConnection }
+    }
+
     /// Whether a lock was not to be had in time.
     var isLocked: Bool { if case .refused("55P03", _, _) = self { true } else { false } }
 

@@ -140,7 +140,7 @@ final class PostgresLink {
             guard unsent >= 0 else { throw .lost(Self.line(PQerrorMessage(connection))) }
             if unsent == 0 && PQisBusy(connection) == 0 { return }
             let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { throw .lost("no answer came in time") }
+            guard left > .zero else { throw .lost(PostgresFailure.tooLate) }
             let events = Int16(POLLIN) | (unsent > 0 ? Int16(POLLOUT) : 0)
             var socket = pollfd(fd: PQsocket(connection), events: events, revents: 0)
             let milliseconds = Int32(clamping: left.wholeMicroseconds / 1_000 + 1)

@@ -37,7 +37,8 @@ extension PostgresLoop {
                 continue
             }
             changes.change()
-            leaveBusyOutcomes()
+            // A stop does not wait for who has a queue.
+            if state.withLock({ $0.givesUp }) { leaveOutcomes(where: \.isBusy) }
             if isOver { break }
             await rest(until: due, &work)
         }
@@ -143,21 +144,17 @@ extension PostgresLoop {
         await pause(tries)
     }
 
-    /// A stop does not wait for who has a queue.
-    private func leaveBusyOutcomes() {
-        if state.withLock({ $0.givesUp && $0.outcomes.contains(where: \.isBusy) }) { leaveOutcomes() }
-    }
-
     /// Leaves outcomes to the next worker, which runs their actions again.
-    private func leaveOutcomes() {
+    private func leaveOutcomes(where isLeft: (Outcome) -> Bool = { _ in true }) {
         let outcomes = state.withLock { state in
-            for outcome in state.outcomes {
+            let outcomes = state.outcomes.filter(isLeft)
+            state.outcomes.removeAll(where: isLeft)
+            for outcome in outcomes {
                 state.active[outcome.action.receipt.claim] = nil
                 state.held[outcome.action.receipt.claim] = nil
                 if outcome.finish != nil { state.reporting += 1 }
             }
-            defer { state.outcomes = [] }
-            return state.outcomes
+            return outcomes
         }
         for outcome in outcomes { outcome.finish?(Answer(result: nil)) }
     }
@@ -176,11 +173,13 @@ extension PostgresLoop {
             work.nextClaim = work.epoch << 32 + 1
             lease.begin(work.epoch, from: sent)
         } else {
-            _ = try await connection.call(
-                "SELECT @sluice_set_routes($1, $2)",
-                ["\(work.epoch)", routes],
-                within: server.lease / 3
-            )
+            let call = "SELECT @sluice_set_routes($1, $2)"
+            do throws(PostgresFailure) {
+                _ = try await connection.call(call, ["\(work.epoch)", routes], within: server.lease / 3)
+            } catch  where error.isLocked {
+                // With the old ones until the next turn: a transaction has a queue, perhaps for long.
+                return
+            }
         }
         state.withLock { $0.sentRoutes = changes }
     }

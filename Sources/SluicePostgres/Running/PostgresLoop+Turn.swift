@@ -71,12 +71,12 @@ extension PostgresLoop {
         // Greater than in all calls before, whose numbers may have been given: those are refused from now on.
         work.nextClaim += Int64(options.concurrency) + Int64(Self.mostOutcomes)
         let held = state.withLock { Array($0.held.keys) }
-        _ = try await connection.call(
-            "SELECT @sluice_resync($1, $2::bigint[], $3)",
+        let rows = try await connection.call(
+            "SELECT @sluice_resync($1, $2::bigint[], $3) AS claim",
             ["\(work.epoch)", PostgresArray.numbers(held), "\(work.nextClaim)"],
             within: server.lease / 3
         )
-        work.mustResync = false
+        work.mustResync = rows.contains { $0["claim"] == nil }
     }
 
     private func takeOutcomes() -> (outcomes: [Outcome], free: Int, permits: [(route: RouteID, count: Int)]) {
@@ -94,15 +94,24 @@ extension PostgresLoop {
         }
     }
 
-    private func putBack(_ outcomes: [Outcome], wereSent: Bool = false, areBusy: Bool = false) {
+    private func putBack(_ outcomes: [Outcome], wereSent: Bool) {
         state.withLock { state in
             let sent = outcomes.map { outcome in
                 var outcome = outcome
                 outcome.wasSent = outcome.wasSent || wereSent
-                outcome.isBusy = outcome.isBusy || areBusy
                 return outcome
             }
             state.outcomes.insert(contentsOf: sent, at: 0)
+        }
+    }
+
+    /// Keeps outcomes for later calls, behind others that may go through.
+    private func putOff(_ outcomes: [Outcome]) {
+        state.withLock { state in
+            for var outcome in outcomes {
+                outcome.isBusy = true
+                state.outcomes.append(outcome)
+            }
         }
     }
 
@@ -165,7 +174,8 @@ extension PostgresLoop {
             default: break
             }
         }
-        putBack(outcomes.filter { busy.contains($0.action.receipt.claim) }, areBusy: true)
+        let locked = outcomes.filter { busy.contains($0.action.receipt.claim) }
+        putOff(locked)
         for outcome in outcomes where !busy.contains(outcome.action.receipt.claim) {
             let claim = outcome.action.receipt.claim
             var result = results[claim] ?? .stale
@@ -186,31 +196,14 @@ extension PostgresLoop {
         if !hasWork, work.wholeLook.end.duration(to: .now) >= work.wholeLook.cost * 10 {
             work.arrivalsFrom = mutant("server arrivals") ? work.arrivalsFrom : "0"
         }
-        if hasWork { work.pause = server.linger }
+        // A call that has noted no wait is followed by one that does.
+        if hasWork || !locked.allSatisfy(\.isBusy) { work.pause = server.linger }
         return due
     }
 
     private func claimed(_ row: PostgresRows.Row, _ claim: Int64) -> (action: ClaimedAction, route: Route)? {
         let route = RouteID(rawValue: Int(row.integer("route") ?? -1))
-        let action = ClaimedAction(
-            receipt: Receipt(
-                action: ActionID(rawValue: row.integer("action_id") ?? 0),
-                claim: claim,
-                queue: QueueID(rawValue: row.integer("queue_id") ?? 0),
-                slot: 0
-            ),
-            queue: QueueName(row.text("queue")),
-            kind: row.text("kind"),
-            version: Int(row.integer("version") ?? 1),
-            payload: row.text("payload"),
-            trace: row["trace"],
-            number: Int(row.integer("attempts") ?? 0) + 1,
-            nonce: row.integer("nonce") ?? 0,
-            enqueuedAt: row.time("enqueued_at") ?? options.clock.now,
-            lastError: row["last_error"],
-            route: route,
-            isTried: row.flag("is_alone")
-        )
+        let action = ClaimedAction(row, claim, route, now: options.clock.now)
         state.withLock { state in
             state.held[claim] = route
             state.active[claim] = action.receipt.action

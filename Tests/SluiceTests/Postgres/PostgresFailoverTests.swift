@@ -105,15 +105,12 @@ struct PostgresFailoverTests {
         let before = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await broker.run() }
             let (enough, signal) = AsyncStream<Void>.makeStream()
-            for number in 0..<8 {
-                group.addTask {
-                    let queue = number < 4 ? "now/\(number)" : "later/\(number)"
-                    for count in 1... {
-                        let item = Item(group: queue, number: count)
-                        try await broker.enqueue(item)
-                        if told.state.withLock({ $0.store(item) }) == 4_000 { signal.finish() }
-                        if told.state.withLock(\.isEnough) { break }
+            let callers = Task {
+                try await withThrowingTaskGroup(of: Void.self) { callers in
+                    for number in 0..<8 {
+                        callers.addTask { try await self.call(number, broker, told, signal) }
                     }
+                    try await callers.waitForAll()
                 }
             }
             for await _ in enough {}
@@ -121,6 +118,8 @@ struct PostgresFailoverTests {
             try await onOwnThread { try server.perform(.promote) }
             told.state.withLock { $0.isEnough = true }
             try route("later/*", broker, told)
+            // What they store last must run too.
+            try await callers.value
             await broker.waitUntilIdle()
             await broker.stop()
             try await group.waitForAll()
@@ -134,6 +133,22 @@ struct PostgresFailoverTests {
         counts.succeeded += before.succeeded.count
         counts.repeated += after.repeated.count
         expectOrder(after.started, setting)
+    }
+
+    /// Enqueues into a queue until it is enough.
+    private func call(
+        _ number: Int,
+        _ broker: PostgresBroker,
+        _ told: Told,
+        _ signal: AsyncStream<Void>.Continuation
+    ) async throws {
+        let queue = number < 4 ? "now/\(number)" : "later/\(number)"
+        for count in 1... {
+            let item = Item(group: queue, number: count)
+            try await broker.enqueue(item)
+            if told.state.withLock({ $0.store(item) }) == 4_000 { signal.finish() }
+            if told.state.withLock(\.isEnough) { break }
+        }
     }
 
     private func route(_ pattern: QueuePattern, _ broker: PostgresBroker, _ told: Told) throws {

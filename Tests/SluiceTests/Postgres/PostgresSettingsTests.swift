@@ -14,6 +14,24 @@ import Testing
 struct PostgresSettingsTests {
     private func site() throws -> PostgresSite { PostgresSite(try #require(TestServer.shared)) }
 
+    @Test("Options outside their limits are an error that says what to give")
+    func options() async throws {
+        func refused(_ change: (inout PostgresOptions) -> Void) async -> SluiceError.Code? {
+            var own = PostgresOptions()
+            change(&own)
+            let error = await #expect(throws: SluiceError.self) {
+                _ = try await PostgresBroker("postgresql://127.0.0.1:1/nothing", server: own)
+            }
+            return error?.code
+        }
+        await #expect(refused { $0.schema = "" } == .invalidOptions)
+        await #expect(refused { $0.schema = String(repeating: "é", count: 26) } == .invalidOptions)
+        // A search path replaces it by the name of the role.
+        await #expect(refused { $0.schema = "$user" } == .invalidOptions)
+        await #expect(refused { $0.lease = .milliseconds(999) } == .invalidOptions)
+        await #expect(refused { $0.pollInterval = .milliseconds(9) } == .invalidOptions)
+    }
+
     @Test(
         "G14: settings with which nothing works are an error that names them",
         arguments: ["array_nulls=off", "standard_conforming_strings=off"]
