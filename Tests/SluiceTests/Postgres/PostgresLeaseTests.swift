@@ -256,6 +256,7 @@ struct PostgresLeaseTests {
 
     @Test("The lease counts from when the server was asked, not from its answer")
     func counted() async throws {
+        defer { proxy.end() }
         let lease = WorkerLease(.seconds(60))
         let asked = ContinuousClock.now - .seconds(41)
         #expect(lease.isTooLate(from: asked) && !lease.isTooLate(from: asked + .seconds(2)))
