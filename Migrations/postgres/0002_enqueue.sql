@@ -611,8 +611,8 @@ BEGIN
             END || coalesce(' (action ' || wrong || ' of the call)', ''),
             HINT = CASE code
                 WHEN 'invalidOptions' THEN 'Tags and keys have 1 to 255 bytes; times are in the years 1 to 9999, '
-                    'depths not negative; a key is kept for 0 or longer, by the policy keep, refuse or replace; a sort key '
-                    'has the bytes of its type.'
+                    'depths not negative; a key is kept for 0 or longer, by the policy keep, refuse or replace; a sort '
+                    'key has the bytes of its type.'
                 ELSE 'Nothing was stored. Correct the action and enqueue it again.'
             END;
     END IF;

@@ -28,6 +28,19 @@ AS $$
     WHERE l.queue_id = queue
 $$;
 
+-- Makes the row of a closed gate; returns whether it did: not if there is one, or if a transaction makes one and may
+-- stay open.
+CREATE FUNCTION sluice_make_gate(gate text) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '10ms'
+AS $$
+BEGIN
+    INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
+    RETURN FOUND;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
+END
+$$;
+
 -- Puts a lane to sleep until a gate opens. Opening locks the gate's row, then wakes the lanes in a later statement. The
 -- lock taken here makes one of the two see the other. It never waits: who opens the gate waits for lanes.
 CREATE FUNCTION sluice_sleep_for_gate(queue bigint, low bigint, action bigint, gate text) RETURNS boolean
@@ -35,19 +48,11 @@ LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
     open boolean;
-    patience CONSTANT text := current_setting('lock_timeout');
 BEGIN
     SELECT g.is_open INTO open FROM sluice_gate_rows AS g WHERE g.name = gate FOR KEY SHARE SKIP LOCKED;
     IF NOT FOUND THEN
-        -- It may be there and locked, or on its way in a transaction that stays open: look again soon.
-        BEGIN
-            PERFORM set_config('lock_timeout', '10ms', true);
-            INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
-            open := NOT FOUND;
-            PERFORM set_config('lock_timeout', patience, true);
-        EXCEPTION WHEN lock_not_available THEN
-            open := true;
-        END;
+        -- A row that is locked changes now: look again soon.
+        open := NOT sluice_make_gate(gate);
     END IF;
     IF open THEN
         PERFORM sluice_sleep(queue, sluice_now() + interval '20 ms', low);
@@ -441,6 +446,29 @@ BEGIN
 END
 $$;
 
+-- Makes the lanes of queues that have none, and returns those that it has made; NULL if it would have to wait, for a
+-- worker that makes a pool, or for a transaction that makes one of the lanes and may stay open.
+CREATE FUNCTION sluice_make_lanes(queues bigint[], now_at timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '10ms'
+AS $$
+DECLARE
+    made bigint[];
+BEGIN
+    -- A worker that makes a pool moves the lanes that are there, and waits for them.
+    LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;
+    WITH made AS (
+        INSERT INTO sluice_lane_rows (queue_id, pool, ready_at)
+        SELECT q.queue_id, sluice_pool_of(q.name), now_at
+        FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (queues) ORDER BY q.queue_id
+        ON CONFLICT ON CONSTRAINT sluice_lane_rows_pkey DO NOTHING
+        RETURNING queue_id)
+    SELECT coalesce(array_agg(m.queue_id), '{}') INTO made FROM made AS m;
+    RETURN made;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN NULL;
+END
+$$;
+
 -- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
 -- Arrivals whose lane is locked stay for a later step. Taking one in needs the lane's lock, and so does giving a lane
 -- back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block of the
@@ -458,7 +486,8 @@ DECLARE
     named_rewinds boolean[];
     missing bigint[];
     locked bigint[];
-    patience CONSTANT text := current_setting('lock_timeout');
+    made bigint[];
+    queue bigint;
 BEGIN
     SELECT array_agg(t.place), array_agg(t.queue_id), array_agg(t.rewind) INTO places, arrived, rewinds
     FROM (SELECT a.ctid AS place, a.queue_id, a.rewind FROM sluice_arrival_rows AS a
@@ -482,22 +511,14 @@ BEGIN
                          ORDER BY 1);
     END IF;
     IF cardinality(missing) > 0 THEN
-        BEGIN
-            -- A worker that makes a pool moves the lanes that are there. It waits for lanes, so this must not wait.
-            LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;
-            -- Nor for a lane that a transaction is making which stays open.
-            PERFORM set_config('lock_timeout', '10ms', true);
-            WITH made AS (
-                INSERT INTO sluice_lane_rows (queue_id, pool, ready_at)
-                SELECT q.queue_id, sluice_pool_of(q.name), now_at
-                FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (missing) ORDER BY q.queue_id
-                ON CONFLICT ON CONSTRAINT sluice_lane_rows_pkey DO NOTHING
-                RETURNING queue_id)
-            SELECT locked || array_agg(m.queue_id) INTO locked FROM made AS m;
-            PERFORM set_config('lock_timeout', patience, true);
-        EXCEPTION WHEN lock_not_available THEN
-            NULL;
-        END;
+        made := sluice_make_lanes(missing, now_at);
+        IF made IS NULL THEN
+            -- One by one, some in each step: many savepoints slow all other transactions down.
+            FOREACH queue IN ARRAY missing[1:30] LOOP
+                made := made || sluice_make_lanes(ARRAY[queue], now_at);
+            END LOOP;
+        END IF;
+        locked := locked || made;
     END IF;
     -- What parks a queue stays. In the order of arrival, a new action does not change the head, and what the head waits
     -- for still holds; with another order it may be the head. width_bucket is a binary search: a join with unnest could
@@ -1353,10 +1374,10 @@ END
 $$;
 
 -- After a lost connection: gives back what the worker has claimed and does not know of, so has not started; returns
--- which of the claims it knows are gone, and NULL if it has to be called again, since a queue is locked. next_claim: greater than in all calls before. One of those may still come: a
--- network delivers what was sent on a connection that is lost. A late step would claim what the worker does not learn,
--- a late resync would give back what it has started since. So they are refused from now on, and a step under way is
--- waited for.
+-- which of the claims it knows are gone, and NULL if it has to be called again, since a queue is locked. next_claim:
+-- greater than in all calls before. One of those may still come: a network delivers what was sent on a connection that
+-- is lost. A late step would claim what the worker does not learn, a late resync would give back what it has started
+-- since. So they are refused from now on, and a step under way is waited for.
 CREATE FUNCTION sluice_resync(epoch bigint, claims bigint[], next_claim bigint DEFAULT NULL) RETURNS SETOF bigint
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s'
 AS $$

@@ -157,6 +157,24 @@ import Testing
         {"queue":"q","kind":"k","payload":11}
         """
 
+    @Test("A place that an action has left does not have it exported twice")
+    func leftPlaces() async throws {
+        let place = try Workplace()
+        let lines = (1...3).map { #"{"queue":"q","kind":"k","payload":\#($0)}"# + "\n" }.joined()
+        _ = try await place.sluice("import", "--from", "-", input: lines)
+        for id in ["2", "3", "2"] { _ = try await place.sluice("move", id, "--front") }
+        // As the engine writes many places at once, and deletes left ones later.
+        _ = try await place.sql(
+            """
+            INSERT INTO sluice_order_rows SELECT queue_id, sort_key, id FROM sluice_action_rows;
+            INSERT INTO sluice_order_rows SELECT queue_id, -1, id FROM sluice_action_rows WHERE id = 2;
+            UPDATE sluice_counters SET value = 3 WHERE name = 'ordered';
+            """
+        )
+        let exported = try await place.sluice("export").objects()
+        #expect(exported.map { $0["payload"] as? Int } == [2, 3, 1])
+    }
+
     @Test("The first of a last in, first out queue is exported last, and then is the first again")
     func lastInFirstOut() async throws {
         let (place, other) = (try Workplace(), try Workplace())

@@ -20,6 +20,7 @@ class Mutant:
         return texts
 
 
+OPEN = "workers.transactions_that_stay_open"
 # A locking clause, without what follows it.
 LOCK = "FOR NO KEY UPDATE"
 TAKING_IN = f"WHERE l.queue_id = ANY (named) {LOCK} SKIP LOCKED) AS t;"
@@ -56,7 +57,27 @@ MUTANTS = {
     ),
     "locked queue of a dead worker": Mutant(
         "workers.a_locked_queue_of_a_dead_worker",
-        ("0003", re.compile(r"WHEN lock_not_available THEN(?=\s+-- A transaction has one)"), "WHEN division_by_zero THEN"),
+        ("0003", re.compile(r"lock_not_available(?= THEN\s+-- A transaction has one)"), "division_by_zero"),
+    ),
+    "locked queue in a resync": Mutant(
+        OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+DELETE FROM sluice_claim_rows)"), "")
+    ),
+    "gate of an open transaction": Mutant(
+        OPEN, ("0003", re.compile(r"lock_not_available(?= THEN\s+RETURN false)"), "division_by_zero")
+    ),
+    "lane of an open transaction": Mutant(OPEN, ("0003", "IN ARRAY missing[1:30] LOOP", "IN ARRAY missing[1:0] LOOP")),
+    "locked suspect": Mutant(OPEN, ("0003", re.compile(r"is_trial := false;(?=\s+ELSIF EXISTS)"), "drains := true;")),
+    "locked queue that waits for a route": Mutant(
+        OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+-- Those that are locked are woken)"), "")
+    ),
+    "waking after new routes": Mutant(
+        OPEN,
+        ("0003", re.compile(r" +PERFORM sluice_arrive\(ARRAY\([^;]*l\.queue_id <> ALL \(woken\)\), true\);"), ""),
+    ),
+    "dead workers one by one": Mutant(OPEN, ("0003", "ORDER BY w.epoch LIMIT 5", "ORDER BY w.epoch LIMIT 1")),
+    "clock set back beside a lock": Mutant(
+        OPEN,
+        ("0003", re.compile(r"lock_not_available(?= THEN\s+-- A transaction has a queue)"), "division_by_zero"),
     ),
     "years of a time": Mutant(
         "names.other_values gates_and_holds",

@@ -292,6 +292,21 @@ def transactions_that_stay_open(db):
     application.rollback()
 
     db.reset()
+    lost, worker = Worker(db), Worker(db)
+    db.enqueue("s")
+    lost.step()
+    db.enqueue("x")
+    (busy,) = worker.step()
+    lost.database.all("SELECT sluice_leave(%s)", lost.epoch)
+    db.shift("2 s")
+    db.enqueue("o")
+    check("a worker drains for a suspect", (worker.step(), db.lane("s")["worker"]), ([], worker.epoch))
+    application.all(LOCK_LANE, "s")
+    worker.end(busy.claim)
+    check("and goes on if its queue is locked then", [row.queue for row in worker.step()], ["o"])
+    application.rollback()
+
+    db.reset()
     Worker(db, route(pattern="x"))
     db.enqueue("y/1")
     worker = Worker(db, route(pattern="x"), route(2, pattern="y/*", kind="other"))
@@ -302,6 +317,30 @@ def transactions_that_stay_open(db):
     check("new routes do not wait for a locked queue that waits for one", worker.step(), [])
     application.rollback()
     check("which runs when the transaction has ended (G11)", [row.queue for row in worker.step()], ["y/1"])
+
+
+    db.reset()
+    worker = Worker(db)
+    acted = db.enqueue("n")
+    application.all("SELECT sluice_set_tag(%s, 't')", acted)
+    other = db.enqueue("m")
+    check("a lane that an open transaction makes keeps no other from being made", worker.actions(), [other])
+    application.rollback()
+    check("and it is made when that has ended (G11)", worker.actions(), [acted])
+
+    db.reset()
+    worker = Worker(db)
+    db.enqueue("r")
+    worker.end(worker.step()[0].claim, "retry", "1 minute", error="e")
+    worker.step()
+    application.all(LOCK_LANE, "r")
+    db.shift("-1 day")
+    due = db.value("SELECT sluice_enqueue('s', 'k', '{}', not_before => sluice_now() + interval '1 s')")
+    db.shift("2 s")
+    worker.step()
+    worker.chores()
+    check("after a jump of the clock a locked queue keeps no other waiting", worker.actions(), [due])
+    application.rollback()
 
 
 def column(worker, number, claims=()):

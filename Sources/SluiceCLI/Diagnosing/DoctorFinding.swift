@@ -191,17 +191,18 @@ struct DoctorFinding {
 
     /// Reports queues that need somebody, and dead letters.
     static func ofStates(_ states: [(state: String, count: Int)], dead count: Int) -> [DoctorFinding] {
-        let advice = [
-            "parked": "`sluice queues` shows why; fix the cause, then `sluice retry` or `sluice remove`",
-            "undecodable": "ship code that reads the payloads, or remove the actions",
-            "unknown kind": "run a program that has a route for the kind",
-            "no route": "run a program that has a route for the queues",
+        let stopped = [
+            "parked": (
+                "parked", "`sluice queues` shows why; fix the cause, then `sluice retry` or `sluice remove`"
+            ),
+            "undecodable": ("undecodable", "ship code that reads the payloads, or remove the actions"),
+            "unknown kind": (
+                "at an action of an unknown kind", "run a program that has a route for the kind"
+            ),
+            "no route": ("without a route", "run a program that has a route for the queues"),
         ]
-        let texts = ["unknown kind": "at an action of an unknown kind", "no route": "without a route"]
         var findings = states.compactMap { state, count in
-            advice[state].map {
-                problem("\(queues(count)) \(count == 1 ? "is" : "are") \(texts[state] ?? state)", $0)
-            }
+            stopped[state].map { problem("\(queues(count)) \(count == 1 ? "is" : "are") \($0)", $1) }
         }
         for (state, text, advice) in [
             ("held", "held", "`sluice holds` shows who holds them and why; `sluice resume` ends a hold"),

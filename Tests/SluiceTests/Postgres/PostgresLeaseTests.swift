@@ -7,9 +7,10 @@ import Testing
 
 @testable import SluicePostgres
 
-/// A worker whose connections to the server fail, in real time.
+/// A worker whose connections to the server fail, in real time: so one after the other.
 @Suite(
     "Leases on PostgreSQL",
+    .serialized,
     .timeLimit(.minutes(2)),
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
@@ -22,13 +23,10 @@ struct PostgresLeaseTests {
         proxy = try SocketProxy(before: site.server.folder)
     }
 
-    /// A broker with the server's own clock and a short lease, unless a test is about what needs none.
-    private func broker(
-        isBehindProxy: Bool = false,
-        lease: Duration = .seconds(2)
-    ) async throws -> PostgresBroker {
+    /// A broker with the server's own clock and a short lease.
+    private func broker(isBehindProxy: Bool = false) async throws -> PostgresBroker {
         var own = PostgresOptions()
-        (own.schema, own.lease) = (site.schema, lease)
+        (own.schema, own.lease) = (site.schema, .seconds(2))
         own.workerName = isBehindProxy ? "far" : "near"
         let url = site.server.url
         return try await PostgresBroker(
@@ -76,8 +74,7 @@ struct PostgresLeaseTests {
     @Test("G3: what the server has claimed in a call whose answer was lost starts at once")
     func lostAnswer() async throws {
         defer { proxy.end() }
-        let lease = Duration.seconds(60)
-        let (broker, other) = (try await broker(isBehindProxy: true, lease: lease), try await broker())
+        let (broker, other) = (try await broker(isBehindProxy: true), try await broker())
         let log = EventLog<Int>()
         try broker.route("*", Note.self) { note, attempt in
             if note.text == "the lost one" { log.append(attempt.number) }
@@ -91,7 +88,7 @@ struct PostgresLeaseTests {
         _ = try await log.wait(forCount: 1)
         #expect(proxy.hasLostAnswer && log.elements == [1])
         // Not only when its own lease has ended.
-        #expect(start.duration(to: .now) < lease / 2)
+        #expect(start.duration(to: .now) < .seconds(2))
         await broker.stop(grace: .zero)
         try await run.value
         await broker.close()
@@ -170,6 +167,52 @@ struct PostgresLeaseTests {
         try await run.value
         #expect(log.elements.filter { $0.hasPrefix("held") } == ["held 1", "held 2"])
         await operating.close()
+        await broker.close()
+    }
+
+    @Test("More outcomes than a call has may wait for a lock; others are settled, and a stop leaves the rest")
+    func manyLocked() async throws {
+        defer { proxy.end() }
+        var (options, own) = (BrokerOptions(), PostgresOptions())
+        (own.schema, own.lease) = (site.schema, .seconds(2))
+        let count = PostgresLoop.mostOutcomes + 20
+        options.concurrency = count + 1
+        let broker = try await PostgresBroker(site.server.url, options: options, server: own)
+        let mayEnd = Signal()
+        let log = EventLog<String>()
+        try broker.route("held/*", Note.self) { note, _ in
+            log.append(note.text)
+            try await mayEnd.received()
+            return .success
+        }
+        try broker.route("free", Note.self) { _, _ in .success }
+        try await broker.enqueue((0..<count).map { Note("\($0)", in: "held/\($0)") })
+        let run = Task { try await broker.run() }
+        _ = try await log.wait(forCount: count)
+        let operating = PostgresConnection(PostgresAddress(url: site.server.url, schema: site.schema))
+        try await operating.execute(script: "BEGIN")
+        _ = try await operating.call("SELECT queue_id FROM @sluice_lane_rows FOR UPDATE")
+        mayEnd.send()
+        try await until { broker.loop.state.withLock { $0.outcomes.count { $0.isBusy } } == count }
+        _ = try await broker.enqueue(Note("a", in: "free")).settled()
+        await broker.stop(grace: .zero)
+        try await run.value
+        try await #expect(broker.actionCount() == count)
+        try await operating.execute(script: "COMMIT")
+        await operating.close()
+        await broker.close()
+    }
+
+    @Test("G14: a read whose answer is lost is repeated")
+    func lostRead() async throws {
+        defer { proxy.end() }
+        let broker = try await broker(isBehindProxy: true)
+        try await broker.enqueue(Note("a"))
+        proxy.loseAnswer(with: "count")
+        try await #expect(broker.actionCount() == 1)
+        #expect(proxy.hasLostAnswer)
+        // Not one that takes too long: it would go on there five times.
+        #expect(!PostgresFailure.lost(PostgresFailure.tooLate).mayRepeatRead)
         await broker.close()
     }
 
