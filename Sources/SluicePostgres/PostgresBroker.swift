@@ -152,11 +152,11 @@ public final class PostgresBroker: Sendable {
     }
 }
 
-/// Waits a moment before another try, longer each time, and not in step with others.
-func pause(_ tries: Int) async {
-    let longest = min(0.02 * Double(1 << min(tries, 8)), 5)
+/// Waits a moment before another try, longer each time up to a limit, and not in step with others.
+func pause(_ tries: Int, atMost limit: Duration = .seconds(5)) async {
+    let longest = min(.milliseconds(20) * (1 << min(tries, 8)), limit)
     // A cancelled task tries at once. The time is the real one: a server is waited for.
-    try? await ContinuousClock().sleep(for: .seconds(Double.random(in: longest / 2...longest)))
+    try? await ContinuousClock().sleep(for: longest * Double.random(in: 0.5...1))
 }
 
 extension PostgresBroker: ActionBroker {}

@@ -141,7 +141,8 @@ extension PostgresLoop {
             if isOver { throw failure.error(doing: "running the queues") }
         }
         if state.withLock({ $0.givesUp }) { leaveOutcomes() }
-        await pause(tries)
+        // After an outage of the server all leases are over: whoever does not call soon is taken off.
+        await pause(tries, atMost: min(server.lease / 6, .seconds(5)))
     }
 
     /// Leaves outcomes to the next worker, which runs their actions again.

@@ -203,6 +203,15 @@ struct PostgresLeaseTests {
         await broker.close()
     }
 
+    @Test("G5: a worker that could not reach its server for long tries again before others take it off")
+    func backOff() async throws {
+        defer { proxy.end() }
+        let start = ContinuousClock.now
+        // As after an hour: else it would be from 2.5 to 5 seconds.
+        await pause(1_000, atMost: .seconds(1) / 6)
+        #expect(start.duration(to: .now) < .seconds(2))
+    }
+
     @Test("G14: a read whose answer is lost is repeated")
     func lostRead() async throws {
         defer { proxy.end() }
