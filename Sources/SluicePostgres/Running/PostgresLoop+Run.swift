@@ -85,7 +85,7 @@ extension PostgresLoop {
             work.pause = Self.shortestPause
             return
         }
-        if state.withLock({ $0.isKicked || !$0.outcomes.allSatisfy(\.isBusy) }) { return }
+        if state.withLock({ $0.isKicked || !$0.outcomes.allAreBusy }) { return }
         // Polls are in real time; due actions have the broker's clock.
         let delay = work.pause
         work.pause = min(max(work.pause * 2, Self.shortestPause), server.pollInterval)
@@ -124,9 +124,7 @@ extension PostgresLoop {
             options.logger.warning("the worker was taken off: its lease was over, and others run its queues")
             runner.cancelClaimed(.stop)
             // Whether a claim is gone by its outcome or by this is not known: its outcome counts as refused.
-            state.withLock { state in
-                for index in state.outcomes.indices { state.outcomes[index].wasSent = false }
-            }
+            state.withLock { $0.outcomes.forgetSending() }
             lease.end()
             work = Work()
             return
@@ -146,10 +144,9 @@ extension PostgresLoop {
     }
 
     /// Leaves outcomes to the next worker, which runs their actions again.
-    private func leaveOutcomes(where isLeft: (Outcome) -> Bool = { _ in true }) {
+    private func leaveOutcomes(where isLeft: (Outcomes.Outcome) -> Bool = { _ in true }) {
         let outcomes = state.withLock { state in
-            let outcomes = state.outcomes.filter(isLeft)
-            state.outcomes.removeAll(where: isLeft)
+            let outcomes = state.outcomes.remove(where: isLeft)
             for outcome in outcomes {
                 state.active[outcome.action.receipt.claim] = nil
                 state.held[outcome.action.receipt.claim] = nil
@@ -157,7 +154,7 @@ extension PostgresLoop {
             }
             return outcomes
         }
-        for outcome in outcomes { outcome.finish?(Answer(result: nil)) }
+        for outcome in outcomes { outcome.finish?(.init(result: nil)) }
     }
 
     /// Makes this process a worker, or sends the server new routes.

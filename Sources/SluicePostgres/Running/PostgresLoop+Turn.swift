@@ -29,12 +29,12 @@ extension PostgresLoop {
                 within: server.lease / 3
             )
         } catch {
-            putBack(outcomes, wereSent: error.mayHaveCommitted)
+            state.withLock { $0.outcomes.putBack(outcomes, wereSent: error.mayHaveCommitted) }
             throw error
         }
         // This process was frozen: others may have its queues, and it starts nothing.
         guard !lease.isTooLate(from: sent) || mutant("server late answer") else {
-            putBack(outcomes, wereSent: true)
+            state.withLock { $0.outcomes.putBack(outcomes, wereSent: true) }
             throw .lost("the answer came too late")
         }
         lease.renew(from: sent)
@@ -69,7 +69,7 @@ extension PostgresLoop {
     /// Gives back what the server has claimed in a call whose answer was lost.
     private func resync(_ work: inout Work) async throws(PostgresFailure) {
         // Greater than in all calls before, whose numbers may have been given: those are refused from now on.
-        work.nextClaim += Int64(options.concurrency) + Int64(Self.mostOutcomes)
+        work.nextClaim += Int64(options.concurrency) + Int64(Outcomes.mostInCall)
         let held = state.withLock { Array($0.held.keys) }
         let rows = try await connection.call(
             "SELECT @sluice_resync($1, $2::bigint[], $3) AS claim",
@@ -79,11 +79,12 @@ extension PostgresLoop {
         work.mustResync = rows.contains { $0["claim"] == nil }
     }
 
-    private func takeOutcomes() -> (outcomes: [Outcome], free: Int, permits: [(route: RouteID, count: Int)]) {
+    private func takeOutcomes() -> (
+        outcomes: [Outcomes.Outcome], free: Int, permits: [(route: RouteID, count: Int)]
+    ) {
         let limited = book.registrations.compactMap { route in route.concurrency.map { (route.id, $0) } }
         return state.withLock { state in
-            let outcomes = Array(state.outcomes.prefix(Self.mostOutcomes))
-            state.outcomes.removeFirst(outcomes.count)
+            let outcomes = state.outcomes.takeForCall()
             var held = state.held
             for outcome in outcomes { held[outcome.action.receipt.claim] = nil }
             let free = state.phase == .running ? max(options.concurrency - held.count, 0) : 0
@@ -94,29 +95,8 @@ extension PostgresLoop {
         }
     }
 
-    private func putBack(_ outcomes: [Outcome], wereSent: Bool) {
-        state.withLock { state in
-            let sent = outcomes.map { outcome in
-                var outcome = outcome
-                outcome.wasSent = outcome.wasSent || wereSent
-                return outcome
-            }
-            state.outcomes.insert(contentsOf: sent, at: 0)
-        }
-    }
-
-    /// Keeps outcomes for later calls, behind others that may go through.
-    private func putOff(_ outcomes: [Outcome]) {
-        state.withLock { state in
-            for var outcome in outcomes {
-                outcome.isBusy = true
-                state.outcomes.append(outcome)
-            }
-        }
-    }
-
     private func parameters(
-        _ outcomes: [Outcome],
+        _ outcomes: [Outcomes.Outcome],
         _ free: Int,
         _ permits: [(route: RouteID, count: Int)],
         _ work: Work
@@ -145,7 +125,11 @@ extension PostgresLoop {
     }
 
     /// Reports what the server has done; returns when something is due.
-    private func digest(_ rows: PostgresRows, _ outcomes: [Outcome], _ work: inout Work) -> Timestamp? {
+    private func digest(
+        _ rows: PostgresRows,
+        _ outcomes: [Outcomes.Outcome],
+        _ work: inout Work
+    ) -> Timestamp? {
         var results: [Int64: SettleResult] = [:]
         var following: [Int64: (action: ClaimedAction, route: Route)] = [:]
         var others: [(action: ClaimedAction, route: Route)] = []
@@ -175,7 +159,7 @@ extension PostgresLoop {
             }
         }
         let locked = outcomes.filter { busy.contains($0.action.receipt.claim) }
-        putOff(locked)
+        state.withLock { $0.outcomes.putOff(locked) }
         for outcome in outcomes where !busy.contains(outcome.action.receipt.claim) {
             let claim = outcome.action.receipt.claim
             var result = results[claim] ?? .stale
@@ -187,7 +171,7 @@ extension PostgresLoop {
                 state.held[claim] = nil
                 if outcome.finish == nil { state.active[claim] = nil } else { state.reporting += 1 }
             }
-            outcome.finish?(Answer(result: result, next: outcome.finish == nil ? nil : next))
+            outcome.finish?(.init(result: result, next: outcome.finish == nil ? nil : next))
         }
         for next in others { runner.start(next.action, next.route) }
         work.due = due
@@ -211,8 +195,8 @@ extension PostgresLoop {
         guard let found = book.route(route) else {
             // The route was removed while the call was under way.
             state.withLock { state in
-                state.outcomes.append(
-                    Outcome(action: action, settlement: .release(after: .zero), finish: nil)
+                state.outcomes.add(
+                    .init(action: action, settlement: .release(after: .zero), finish: nil)
                 )
             }
             return nil

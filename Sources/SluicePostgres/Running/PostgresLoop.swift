@@ -8,31 +8,13 @@ internal import Synchronization
 /// What happens while a call is under way goes into the next one. A worker that has nothing to do looks again
 /// after a pause that doubles up to the poll interval, or when it is woken.
 final class PostgresLoop: AttemptSource {
-    /// An attempt that has ended, until the server has its outcome.
-    struct Outcome: Sendable {
-        let action: ClaimedAction
-        let settlement: Settlement
-        /// Whether a call with it may have been executed, though its answer was lost.
-        var wasSent = false
-        /// Another transaction has the queue: a later call has to settle it.
-        var isBusy = false
-        /// `nil` for an action that is given back without having been started.
-        let finish: (@Sendable (Answer) -> Void)?
-    }
-
-    struct Answer: Sendable {
-        /// `nil`: it was not written.
-        let result: SettleResult?
-        var next: (action: ClaimedAction, route: Route)?
-    }
-
     enum Phase: Sendable { case idle, running, stopping }
 
     struct State {
         var phase = Phase.idle
         /// A stop does not wait for the server: what it cannot be told is left to the next worker.
         var givesUp = false
-        var outcomes: [Outcome] = []
+        var outcomes = Outcomes()
         /// The routes of the claims whose outcome the server does not have, by claim.
         var held: [Int64: RouteID] = [:]
         /// Attempts whose outcome the server has, and of whose end the runner does not know yet.
@@ -67,7 +49,6 @@ final class PostgresLoop: AttemptSource {
     /// Between the looks of an idle worker at first.
     static let shortestPause: Duration = .milliseconds(20)
 
-    static let mostOutcomes = 500
     /// After how many failed calls in a row the log has a warning.
     static let triesBeforeWarning = 3
 
@@ -133,10 +114,10 @@ final class PostgresLoop: AttemptSource {
                 )
             )
         }
-        let answer: Answer = await withCheckedContinuation { continuation in
+        let answer: Outcomes.Answer = await withCheckedContinuation { continuation in
             let timer = state.withLock { state in
-                state.outcomes.append(
-                    Outcome(action: action, settlement: settlement) { continuation.resume(returning: $0) }
+                state.outcomes.add(
+                    .init(action: action, settlement: settlement) { continuation.resume(returning: $0) }
                 )
                 return state.timers.removeValue(forKey: action.receipt.claim)
             }

@@ -175,7 +175,7 @@ struct PostgresLeaseTests {
         defer { proxy.end() }
         var (options, own) = (BrokerOptions(), PostgresOptions())
         (own.schema, own.lease) = (site.schema, .seconds(2))
-        let count = PostgresLoop.mostOutcomes + 20
+        let count = Outcomes.mostInCall + 20
         options.concurrency = count + 1
         let broker = try await PostgresBroker(site.server.url, options: options, server: own)
         let mayEnd = Signal()
@@ -193,7 +193,7 @@ struct PostgresLeaseTests {
         try await operating.execute(script: "BEGIN")
         _ = try await operating.call("SELECT queue_id FROM @sluice_lane_rows FOR UPDATE")
         mayEnd.send()
-        try await until { broker.loop.state.withLock { $0.outcomes.count { $0.isBusy } } == count }
+        try await until { broker.loop.state.withLock { $0.outcomes.waiting.count { $0.isBusy } } == count }
         _ = try await broker.enqueue(Note("a", in: "free")).settled()
         await broker.stop(grace: .zero)
         try await run.value
