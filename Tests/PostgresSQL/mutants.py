@@ -168,7 +168,8 @@ MUTANTS = {
     ),
     "giving back by a resync": Mutant(
         "workers.leaving_and_coming_back",
-        ("0003", "WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) RETURNING", "WHERE false RETURNING"),
+        ("0003", "WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes);",
+         "WHERE false;"),
     ),
     "settled once by the application": Mutant(
         "workers.settling_by_the_application workers.settling_by_a_worker_that_is_lost",

@@ -43,11 +43,16 @@ class Server:
         connection.set_session(isolation_level=isolation, autocommit=autocommit)
         return connection
 
+    @staticmethod
+    def texts():
+        """The texts of the files, by the start of their names."""
+        return {file.name[:4]: file.read_text() for file in MIGRATIONS}
+
     def make_schema(self, name=None, change=lambda texts: texts):
         """Makes a schema as the library does: each file in a transaction, after the table of migrations. `change` may
-        replace the texts of the files, by the start of their names."""
+        replace the texts of the files."""
         name = name or f"checks {next(self._numbers)}"
-        texts = change({file.name[:4]: file.read_text() for file in MIGRATIONS})
+        texts = change(self.texts())
         connection = psycopg2.connect(host=self.folder, user="postgres", dbname="postgres")
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE SCHEMA {quoted(name)}")
