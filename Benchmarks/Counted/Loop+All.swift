@@ -4,23 +4,35 @@ internal import Synchronization
 
 extension Loop {
     static let all = [
-        Loop(name: "encode", run: encode),
-        Loop(name: "decode", run: decode),
-        Loop(name: "schedule", run: schedule),
-        Loop(name: "enqueue-in-memory") { count, _ in
+        Loop(name: "encode") { _, count, _ in try encode(count) },
+        Loop(name: "decode") { _, count, _ in try decode(count) },
+        Loop(name: "schedule") { _, count, _ in schedule(count) },
+        Loop(name: "enqueue-in-memory") { _, count, _ in
             try enqueue(count) { try await Broker(inMemory: relaxed) }
         },
-        Loop(name: "enqueue-in-file") { count, file in
+        Loop(name: "enqueue-in-file") { _, count, file in
             try enqueue(count) { try await Broker(file: file, options: relaxed) }
         },
-        Loop(name: "enqueue-batches") { count, file in try enqueueBatches(count, file, queues: 1) },
-        Loop(name: "enqueue-batches-in-many-queues") { count, file in
-            try enqueueBatches(count, file, queues: 1_000)
+        Loop(name: "enqueue-64-callers", few: 512, many: 1_536, scope: .process) { _, count, file in
+            try enqueueGroups(count, file)
         },
-        Loop(name: "drain-one-queue") { count, file in try drain(count, file, queues: 1) },
-        Loop(name: "drain-many-queues") { count, file in try drain(count, file, queues: 50) },
+        Loop(name: "enqueue-batches") { _, count, file in try enqueueBatches(count, file, queues: 1) },
+        Loop(name: "enqueue-batches-in-10,000-queues") { _, count, file in
+            try enqueueBatches(count, file, queues: 10_000, existing: 10_000)
+        },
+        Loop(name: "enqueue-batches-in-new-queues") { loop, count, file in
+            try enqueueBatches(count, file, queues: loop.many)
+        },
+        Loop(name: "drain-one-queue") { loop, count, file in try drain(loop, count, file, queues: 1) },
+        Loop(name: "drain-50-queues") { loop, count, file in try drain(loop, count, file, queues: 50) },
+        Loop(name: "drain-1,000-queues-by-64", few: 512, many: 1_536, scope: .process) { loop, count, file in
+            try drainGroups(loop, count, file, queues: 1_000)
+        },
+        Loop(name: "attempts-of-one-queue", scope: .process) { loop, count, file in
+            try attempts(loop, count, file)
+        },
         // Each is as much work as hundreds of the others.
-        Loop(name: "open", counts: (few: 10, many: 30), run: open),
+        Loop(name: "open", few: 10, many: 30) { _, count, file in try open(count, file) },
     ]
 
     /// Without syncs, which take time and no instructions, and at a time that is always the same.
@@ -33,19 +45,21 @@ extension Loop {
 
     /// Actions in one transaction where they come in batches.
     private static let batch = 100
+    /// Writes in one transaction where they come from as many callers.
+    private static let group = 64
 }
 
 // MARK: - Without a file
 
 extension Loop {
-    private static func encode(_ count: Int, _ file: String) throws {
+    private static func encode(_ count: Int) throws {
         let coder = PayloadCoder(maximumByteCount: .max)
         try countedTurns {
             for _ in 0..<count { _ = try coder.encode(Message.sample) }
         }
     }
 
-    private static func decode(_ count: Int, _ file: String) throws {
+    private static func decode(_ count: Int) throws {
         let coder = PayloadCoder(maximumByteCount: .max)
         let payload = try coder.encode(Message.sample)
         try countedTurns {
@@ -54,7 +68,7 @@ extension Loop {
     }
 
     /// The scheduler's decisions for actions of several queues, one permit for each.
-    private static func schedule(_ count: Int, _ file: String) {
+    private static func schedule(_ count: Int) {
         let queues = (1...64).map { QueueID(rawValue: Int64($0)) }
         var machine = SchedulerStateMachine(concurrency: queues.count / 2)
         var orders: [ClaimOrder] = []
@@ -89,8 +103,39 @@ extension Loop {
         try wait { await broker.close() }
     }
 
-    private static func enqueueBatches(_ count: Int, _ file: String, queues: Int) throws {
+    /// Enqueues from many callers, all while the transaction of the ones before is under way.
+    private static func enqueueGroups(_ count: Int, _ file: String) throws {
         let store = try Store(.file(file), options: relaxed) { _ in }
+        let coder = PayloadCoder(maximumByteCount: .max)
+        // What a completion submits waits for the end of the transaction.
+        @Sendable func submit(_ left: Int, _ done: @escaping @Sendable (Result<Void, any Error>) -> Void) {
+            guard left > 0 else { return done(.success(())) }
+            for number in 1...group {
+                do {
+                    let draft = ActionDraft(
+                        queue: Message.sample.queue,
+                        kind: Message.kind,
+                        sortKey: .arrival,
+                        payload: try coder.encode(Message.sample)
+                    )
+                    store.submit([draft]) { result in
+                        if case .failure(let error) = result { return done(.failure(error)) }
+                        if number == group { submit(left - group, done) }
+                    }
+                } catch {
+                    done(.failure(error))
+                }
+            }
+        }
+        try completed { done in
+            store.submit([]) { _ in submit(count, done) }
+        }
+        try wait { await store.close() }
+    }
+
+    private static func enqueueBatches(_ count: Int, _ file: String, queues: Int, existing: Int = 0) throws {
+        let store = try Store(.file(file), options: relaxed) { _ in }
+        if existing > 0 { _ = try store.enqueueBlocking(drafts(existing, queues: queues)) }
         let drafts = try drafts(count, queues: queues)
         try countedTurns {
             for start in stride(from: 0, to: count, by: batch) {
@@ -102,17 +147,8 @@ extension Loop {
 
     /// Settles the first actions of a file and claims as many; the next claim is made with the settling, as
     /// when a broker runs.
-    private static func drain(_ count: Int, _ file: String, queues: Int) throws {
-        let store = try Store(.file(file), options: relaxed) { _ in }
-        // As many for each count, and one more for each queue, so that all claims succeed.
-        let stored = try store.enqueueBlocking(drafts(most + queues, queues: queues))
-        let ids = try wait {
-            try await store.startRunning()
-            return try await store.queuesWithWork(.newest(thenLimit: queues)).queues
-        }
-        guard stored.count == most + queues, ids.count == queues else { throw WrongCount() }
-        let admission = Admission()
-        let requests = ids.map { ClaimRequest(queue: $0, admission: admission) }
+    private static func drain(_ loop: Loop, _ count: Int, _ file: String, queues: Int) throws {
+        let (store, requests) = try running(file, actions: loop.many + queues, queues: queues)
         var running = try completed { store.claim(requests, completion: $0) }
         try countedTurns {
             for turn in 0..<count {
@@ -132,6 +168,83 @@ extension Loop {
         try wait { await store.close() }
     }
 
+    /// Settles and claims as many actions in one transaction as there are slots, queue after queue.
+    private static func drainGroups(_ loop: Loop, _ count: Int, _ file: String, queues: Int) throws {
+        let (store, requests) = try running(file, actions: loop.many + group, queues: queues)
+        let first = try completed { store.claim(Array(requests[..<group]), completion: $0) }
+        // What a completion submits waits for the end of the transaction.
+        @Sendable func settle(
+            _ running: [ClaimResult],
+            _ turn: Int,
+            _ done: @escaping @Sendable (Result<Void, any Error>) -> Void
+        ) {
+            guard turn < count else { return done(.success(())) }
+            let next = Mutex<[ClaimResult]>([])
+            for (index, result) in running.enumerated() {
+                guard case .claimed(let action) = result else { return done(.failure(WrongCount())) }
+                let request = requests[(group + turn + index) % queues]
+                store.settle(
+                    action.receipt,
+                    .success,
+                    thenClaim: request,
+                    commitsOnWriterThread: true
+                ) { outcome in
+                    guard case .success((.settled, let claimed?)) = outcome else {
+                        return done(.failure(WrongCount()))
+                    }
+                    let all = next.withLock { next in
+                        next.append(claimed)
+                        return next
+                    }
+                    if all.count == group { settle(all, turn + group, done) }
+                }
+            }
+        }
+        try completed { done in
+            store.submit([]) { _ in settle(first, 0, done) }
+        }
+        try wait { await store.close() }
+    }
+
+    /// Opens a file with actions, and becomes the process that runs its queues.
+    private static func running(
+        _ file: String,
+        actions: Int,
+        queues: Int
+    ) throws -> (store: Store, requests: [ClaimRequest]) {
+        let store = try Store(.file(file), options: relaxed) { _ in }
+        let stored = try store.enqueueBlocking(drafts(actions, queues: queues))
+        let ids = try wait {
+            try await store.startRunning()
+            return try await store.queuesWithWork(.newest(thenLimit: queues)).queues
+        }
+        guard stored.count == actions, ids.count == queues else { throw WrongCount() }
+        let admission = Admission()
+        return (store, ids.map { ClaimRequest(queue: $0, admission: admission) })
+    }
+
+    /// Runs a handler for the first actions of a file, through the public face.
+    private static func attempts(_ loop: Loop, _ count: Int, _ file: String) throws {
+        try wait {
+            let broker = try await Broker(file: file, options: relaxed)
+            try await broker.enqueue(Array(repeating: Message.sample, count: loop.many + 1))
+            let started = Mutex(0)
+            try broker.route(.all, Message.self) { _, _ in
+                let number = started.withLock { started in
+                    started += 1
+                    return started
+                }
+                if number <= count { return .success }
+                // So that no attempt more than these has ended when it stops.
+                Task { await broker.stop(grace: .zero) }
+                try await Task.sleep(for: .seconds(3_600))
+                return .success
+            }
+            try await broker.run()
+            await broker.close()
+        }
+    }
+
     /// Opens a file that has a few actions; closing it is another thread's work, and not counted.
     private static func open(_ count: Int, _ file: String) throws {
         let first = try Store(.file(file), options: relaxed) { _ in }
@@ -145,8 +258,10 @@ extension Loop {
         }
     }
 
+    static func payload() throws -> String { try PayloadCoder(maximumByteCount: .max).encode(Message.sample) }
+
     private static func drafts(_ count: Int, queues: Int) throws -> [ActionDraft] {
-        let payload = try PayloadCoder(maximumByteCount: .max).encode(Message.sample)
+        let payload = try payload()
         let names = (0..<queues).map { QueueName("conversation/\($0)") }
         return (0..<count).map {
             ActionDraft(queue: names[$0 % queues], kind: Message.kind, sortKey: .arrival, payload: payload)

@@ -94,6 +94,10 @@ void first_row(sqlite3_stmt *statement) {
     if (sqlite3_step(statement) != SQLITE_ROW) fail(sqlite3_sql(statement));
 }
 
+sqlite3_int64 database_last_id(void) {
+    return sqlite3_last_insert_rowid(db);
+}
+
 void begin(void) {
     run(begin_statement);
 }

@@ -47,30 +47,30 @@ static void create(const char *migrations) {
 static int64_t add_queue(int queue) {
     static sqlite3_stmt *insert;
     if (!insert) {
-        insert = prepare(
-            "INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, 'arrival') RETURNING queue_id");
+        insert = prepare("INSERT INTO sluice_queue_rows (name, sort_type) VALUES (?1, 'arrival')");
     }
     struct payload name = queue_name(queue);
     sqlite3_bind_text(insert, 1, name.text, name.length, SQLITE_TRANSIENT);
-    first_row(insert);
-    int64_t id = sqlite3_column_int64(insert, 0);
     run(insert);
-    return id;
+    return database_last_id();
 }
 
 // The ids of the queues, as the engine's directory knows them; 0 is a queue that no action has named.
 static int64_t *queue_ids;
 
-static void enqueue(const struct workload *work) {
-    sqlite3_stmt *counter = prepare("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'");
-    sqlite3_stmt *insert = prepare(
-        "INSERT INTO sluice_action_rows"
-        " (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)"
-        " VALUES (?1, ?2, 0, NULL, ?3, ?4, 'message', ?5)");
-    queue_ids = allocate(work->queues, sizeof *queue_ids);
-    for (int done = 0; done < work->count;) {
+static void enqueue(const struct workload *work, int from, int to) {
+    static sqlite3_stmt *counter, *insert;
+    if (!counter) {
+        counter = prepare("UPDATE sluice_counters SET value = ?1 WHERE name = 'action'");
+        insert = prepare(
+            "INSERT INTO sluice_action_rows"
+            " (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)"
+            " VALUES (?1, ?2, 0, NULL, ?3, ?4, 'message', ?5)");
+        queue_ids = allocate(work->queues, sizeof *queue_ids);
+    }
+    for (int done = from; done < to;) {
         begin();
-        for (int member = 0; member < work->group && done < work->count; member++) {
+        for (int member = 0; member < work->group && done < to; member++) {
             int64_t *queue = &queue_ids[done % work->queues];
             if (!*queue) *queue = add_queue(done % work->queues);
             struct payload payload = payload_at(done);
@@ -150,7 +150,7 @@ static void drain(const struct workload *work) {
     int width = work->drain_group < work->queues ? work->drain_group : work->queues;
     struct slot *slots = allocate(width, sizeof *slots);
     int64_t last_claim = (int64_t)1 << 32;
-    for (int settled = 0, turn = 0; settled < work->count;) {
+    for (int settled = 0, turn = 0; settled < work->drained;) {
         begin();
         for (int member = 0; member < width; member++) {
             struct slot *slot = &slots[member];

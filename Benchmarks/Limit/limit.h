@@ -14,6 +14,10 @@ struct workload {
     // Actions in all, and the queues that they go into, in turn.
     int count;
     int queues;
+    // Of the actions, those that are stored before the others, whose time is not taken, and those that are
+    // drained.
+    int before;
+    int drained;
     // Actions in one transaction while enqueuing, and while draining.
     int group;
     int drain_group;
@@ -27,8 +31,9 @@ struct workload {
 // A way to store the actions: the engine's, or what a textbook says.
 struct layout {
     void (*create)(const char *migrations);
-    void (*enqueue)(const struct workload *);
-    // Claims each action, reads its payload, and removes it.
+    // Stores the actions from one number to another.
+    void (*enqueue)(const struct workload *, int from, int to);
+    // Claims actions, reads their payloads, and removes them.
     void (*drain)(const struct workload *);
     const char *remaining;
 };
@@ -53,6 +58,8 @@ sqlite3_stmt *prepare(const char *sql);
 void run(sqlite3_stmt *);
 // Runs a statement that answers one row, and leaves it standing there.
 void first_row(sqlite3_stmt *);
+// The id of the row that was inserted last.
+sqlite3_int64 database_last_id(void);
 void begin(void);
 void commit(void);
 

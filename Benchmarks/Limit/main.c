@@ -5,8 +5,9 @@
 //   migrations  the folder of the engine's schema
 //   layout      engine (default), textbook, or parsing: engine, with each payload parsed in each direction
 //   count, queues, group, drain_group     see struct workload; 1 where left out
+//   before      see struct workload; 0 where left out
 //   sync, drain_sync                      1 is NORMAL, 2 is FULL, which is the default
-//   drain       0 to enqueue only; 1 is the default
+//   drained     how many actions are drained; all of them where left out
 //
 // Limit insert NAME=VALUE …   another process than the broker's; when it committed each action, as a JSON
 //                             list
@@ -42,29 +43,24 @@ static const char *argument(char **arguments, const char *name, const char *othe
     return otherwise;
 }
 
-static int number(char **arguments, const char *name, const char *otherwise) {
+static int number_from(int least, char **arguments, const char *name, const char *otherwise) {
     const char *text = argument(arguments, name, otherwise);
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (end == text || *end) refuse(name, "is not a whole number");
-    if (errno || value < 1 || value > INT_MAX) refuse(name, "is less than 1 or too large");
+    if (errno || value < least || value > INT_MAX) refuse(name, "is too small or too large");
     return (int)value;
 }
 
-static int switched(char **arguments, const char *name, const char *otherwise) {
-    const char *text = argument(arguments, name, otherwise);
-    int is_on = strcmp(text, "1") == 0;
-    if (!is_on && strcmp(text, "0") != 0) refuse(name, "is neither 0 nor 1");
-    return is_on;
+static int number(char **arguments, const char *name, const char *otherwise) {
+    return number_from(1, arguments, name, otherwise);
 }
 
-static double timed(void (*phase)(const struct workload *), const struct workload *work) {
-    struct timespec start, end;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    phase(work);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    return (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+static double seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 static void check_remaining(const char *sql, int expected) {
@@ -88,13 +84,20 @@ int main(int argc, char **argv) {
     const char *name = argument(arguments, "layout", "engine");
     int is_textbook = strcmp(name, "textbook") == 0, parses = strcmp(name, "parsing") == 0;
     if (!is_textbook && !parses && strcmp(name, "engine") != 0) fail("there is no such layout");
+    int count = number(arguments, "count", "1");
     struct workload work = {
-        number(arguments, "count", "1"),      number(arguments, "queues", "1"),
-        number(arguments, "group", "1"),      number(arguments, "drain_group", "1"),
-        number(arguments, "sync", "2"),       number(arguments, "drain_sync", "2"),
-        parses,
+        .count = count,
+        .queues = number(arguments, "queues", "1"),
+        .before = number_from(0, arguments, "before", "0"),
+        .drained = number_from(0, arguments, "drained", argument(arguments, "count", "1")),
+        .group = number(arguments, "group", "1"),
+        .drain_group = number(arguments, "drain_group", "1"),
+        .sync = number(arguments, "sync", "2"),
+        .drain_sync = number(arguments, "drain_sync", "2"),
+        .parses = parses,
     };
-    int drains = switched(arguments, "drain", "1");
+    if (work.before > count) refuse("before", "is more than there are");
+    if (work.drained > count) refuse("drained", "is more than there are");
     const struct layout *layout = is_textbook ? &textbook_layout : &engine_layout;
     const char *path = argument(arguments, "file", 0);
     if (access(path, F_OK) == 0) fail("the file exists");
@@ -103,12 +106,17 @@ int main(int argc, char **argv) {
     layout->create(is_textbook ? 0 : argument(arguments, "migrations", 0));
 
     database_set_sync(work.sync);
-    printf("{\"enqueue\": %.6f", timed(layout->enqueue, &work));
-    check_remaining(layout->remaining, work.count);
-    if (drains) {
+    layout->enqueue(&work, 0, work.before);
+    double start = seconds();
+    layout->enqueue(&work, work.before, count);
+    printf("{\"enqueue\": %.6f", seconds() - start);
+    check_remaining(layout->remaining, count);
+    if (work.drained) {
         database_set_sync(work.drain_sync);
-        printf(", \"drain\": %.6f", timed(layout->drain, &work));
-        check_remaining(layout->remaining, 0);
+        start = seconds();
+        layout->drain(&work);
+        printf(", \"drain\": %.6f", seconds() - start);
+        check_remaining(layout->remaining, count - work.drained);
     }
     printf("}\n");
     database_close();

@@ -16,11 +16,11 @@ static void bind_queue(sqlite3_stmt *statement, int index, int queue) {
     sqlite3_bind_text(statement, index, name.text, name.length, SQLITE_TRANSIENT);
 }
 
-static void enqueue(const struct workload *work) {
+static void enqueue(const struct workload *work, int from, int to) {
     sqlite3_stmt *insert = prepare("INSERT INTO jobs (queue, sort_key, payload) VALUES (?1, ?2, ?3)");
-    for (int done = 0; done < work->count;) {
+    for (int done = from; done < to;) {
         begin();
-        for (int member = 0; member < work->group && done < work->count; member++, done++) {
+        for (int member = 0; member < work->group && done < to; member++, done++) {
             struct payload payload = payload_at(done);
             bind_queue(insert, 1, done % work->queues);
             sqlite3_bind_int64(insert, 2, done);
@@ -35,9 +35,9 @@ static void drain(const struct workload *work) {
     sqlite3_stmt *head = prepare(
         "SELECT id, payload FROM jobs WHERE queue = ?1 ORDER BY sort_key, id LIMIT 1");
     sqlite3_stmt *delete = prepare("DELETE FROM jobs WHERE id = ?1");
-    for (int done = 0, turn = 0; done < work->count;) {
+    for (int done = 0, turn = 0; done < work->drained;) {
         begin();
-        for (int member = 0; member < work->drain_group && done < work->count; member++) {
+        for (int member = 0; member < work->drain_group && done < work->drained; member++) {
             bind_queue(head, 1, turn++ % work->queues);
             if (sqlite3_step(head) == SQLITE_ROW) {
                 payload_take(head, 1);

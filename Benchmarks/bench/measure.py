@@ -49,7 +49,8 @@ class Bench:
             f"migrations={ROOT / 'Migrations'}", f"layout={layout}", f"count={count}",
             f"queues={workload.queues}",
             f"group={workload.group}", f"drain_group={workload.drain_group}",
-            f"sync={workload.sync}", f"drain_sync={workload.drain_sync}", f"drain={int(workload.drain)}",
+            f"sync={workload.sync}", f"drain_sync={workload.drain_sync}",
+            f"drained={count if workload.drain else 0}",
         ])
 
     def in_swift(self, workload: Workload, count: int) -> dict[str, float]:

@@ -113,7 +113,7 @@ class Runner:
         found = self._in_c([
             "layout=engine", f"count={count}", f"queues={cell.queues}",
             f"group={1_000 if cell.backlog else cell.group}", f"drain_group={cell.drain_group}",
-            f"sync={enqueue}", f"drain_sync={level}", f"drain={int('drain' in cell.phases)}",
+            f"sync={enqueue}", f"drain_sync={level}", f"drained={count if 'drain' in cell.phases else 0}",
         ])
         return {phase: {"seconds": found[phase], "done": count} for phase in cell.phases}
 

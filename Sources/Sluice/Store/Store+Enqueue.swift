@@ -12,12 +12,12 @@ extension Store {
     }
 
     /// Stores actions, all or none, after those of earlier calls, on the writer's thread.
-    func submit(
+    package func submit(
         _ drafts: [ActionDraft],
         completion: @escaping @Sendable (Result<[ActionID], SluiceError>) -> Void
     ) {
         writer.submit(
-            Write<Result<[ActionID], SluiceError>>(
+            Write(
                 sync: .owed,
                 commitsOnWriterThread: true,
                 body: { try $0.enqueues.enqueue(drafts) },
