@@ -23,7 +23,9 @@ CREATE TABLE sluice_queue_rows (
                       CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 512 AND instr(name, char(0)) = 0),
     -- The type of all sort keys in the queue. Set by the first action of an empty queue. 'composite:' and the types of
     -- 2 to 4 parts: the keys are texts, their parts separated by tabs, in a form whose bytes have the parts' order.
-    sort_type         TEXT NOT NULL CHECK (sort_type IN ('arrival', 'integer', 'date', 'real', 'text')
+    -- The CHECKs of all tables have no IN of more than two values: SQLite would build a table of them for each insert.
+    sort_type         TEXT NOT NULL CHECK (sort_type = 'arrival' OR sort_type = 'integer' OR sort_type = 'date'
+                                           OR sort_type = 'real' OR sort_type = 'text'
                                            OR sort_type GLOB 'composite:[idrt]*,[idrt]*'),
     -- Why the queue is blocked, in addition to the head's own state:
     --   failed, exhausted, expired, crashed: a failure policy parked the queue, and new actions do not unpark it.
@@ -36,8 +38,9 @@ CREATE TABLE sluice_queue_rows (
     --       action is claimed, edited or removed, or must wait for a hold, a gate or its time.
     --   gate: the head's route needs a gate that is closed. Applies only to blocked_action_id, and only while the gate
     --       is closed. Cleared when that action is claimed or removed.
-    blocked_by        TEXT CHECK (blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing',
-                                                 'undecodable', 'unknown kind', 'no route', 'gate')),
+    blocked_by        TEXT CHECK (blocked_by = 'failed' OR blocked_by = 'exhausted' OR blocked_by = 'expired'
+                                  OR blocked_by = 'crashed' OR blocked_by = 'failing' OR blocked_by = 'undecodable'
+                                  OR blocked_by = 'unknown kind' OR blocked_by = 'no route' OR blocked_by = 'gate'),
     blocked_action_id INTEGER,
     blocked_at_us     INTEGER,
     -- The error that parked the queue; for 'gate', the gate's name.
@@ -69,8 +72,7 @@ CREATE TABLE sluice_action_rows (
     -- The sequence: from the counter 'action', given in the committing transaction, never used again.
     id             INTEGER PRIMARY KEY,
     queue_id       INTEGER NOT NULL,
-    -- 0 for the order of arrival, microseconds for a date. The CHECK has no IN: SQLite would build a table of the type
-    -- names for each insert.
+    -- 0 for the order of arrival, microseconds for a date.
     sort_key       ANY NOT NULL CHECK (typeof(sort_key) <> 'blob'),
     -- When the action gets its place in the order. Set by the enqueue for a later time, and when the action is deferred
     -- (QueueDiscipline). Cleared when it is due. While deferred for a retry, it is the time of the next attempt. While
@@ -239,38 +241,14 @@ CREATE TABLE sluice_batch_rows (
     CHECK (is_open = 0 OR rest_us IS NULL)
 ) STRICT;
 
--- One row for each used slot. Written before the handler starts, deleted by the settlement with the same action and
--- claim. It is also the lease of the queue: no other process claims from it. Rows left by a dead process are the
--- suspects.
---
--- The table stands in the middle of the file: each commit of a run writes the page of the claims and the first leaf of the
--- actions, which follows all tables. SQLite finds pages in the WAL by a hash, in which these two must be far apart:
--- (page * 383) % 8192, <https://sqlite.org/walformat.html>. As neighbours they cost a drain a tenth more instructions.
-CREATE TABLE sluice_claim_rows (
-    queue_id      INTEGER NOT NULL,
-    slot          INTEGER NOT NULL CHECK (slot >= 0),
-    action_id     INTEGER NOT NULL,
-    -- The epoch of the broker that has the slot, times 2^32, plus a number that it counts up; never used again. The
-    -- claim is valid while that epoch has a row in sluice_runner_rows.
-    claim         INTEGER NOT NULL,
-    started_at_us INTEGER NOT NULL,
-    -- How many suspects were tried together, with no other action in their process; 0: no trial. Cleared when the
-    -- action survives the trial.
-    trial_size    INTEGER NOT NULL CHECK (trial_size >= 0),
-    -- The counter 'opening' at the claim. A gate with a higher number was opened during the attempt.
-    opening       INTEGER NOT NULL DEFAULT 0,
-    -- The slots of the queue. If there are several, other processes claim from the queue too.
-    slots         INTEGER NOT NULL DEFAULT 1 CHECK (slots >= 1),
-    PRIMARY KEY (queue_id, slot)
-) STRICT, WITHOUT ROWID;
-
 -- Attempts that did not succeed. Deleted with their action; a dead letter keeps them.
 CREATE TABLE sluice_attempt_rows (
     action_id     INTEGER NOT NULL,
     claim         INTEGER NOT NULL,
     -- The attempt's number, counted from 1.
     number        INTEGER NOT NULL,
-    outcome       TEXT NOT NULL CHECK (outcome IN ('retry', 'failed', 'exhausted', 'undecodable', 'crashed')),
+    outcome       TEXT NOT NULL CHECK (outcome = 'retry' OR outcome = 'failed' OR outcome = 'exhausted'
+                                       OR outcome = 'undecodable' OR outcome = 'crashed'),
     error         TEXT NOT NULL,
     started_at_us INTEGER NOT NULL,
     ended_at_us   INTEGER NOT NULL,
@@ -291,8 +269,9 @@ CREATE TABLE sluice_dead_rows (
     died_at_us     INTEGER NOT NULL,
     -- behind: it waited after an action whose failure policy made dead letters of the whole queue.
     -- skipped: an operator skipped it.
-    cause          TEXT NOT NULL CHECK (cause IN ('failed', 'exhausted', 'expired', 'undecodable', 'crashed',
-                                                  'behind', 'skipped')),
+    cause          TEXT NOT NULL CHECK (cause = 'failed' OR cause = 'exhausted' OR cause = 'expired'
+                                        OR cause = 'undecodable' OR cause = 'crashed' OR cause = 'behind'
+                                        OR cause = 'skipped'),
     error          TEXT NOT NULL,
     payload        TEXT NOT NULL,
     version        INTEGER NOT NULL,
@@ -326,6 +305,31 @@ CREATE TABLE sluice_gate_rows (
     closed_for_us INTEGER CHECK (closed_for_us >= 0),
     CHECK ((owner IS NULL) = (owner_pid IS NULL) AND (owner IS NULL) = (owner_process IS NULL)),
     CHECK (opens_at_us IS NULL OR closed_for_us IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+
+-- One row for each used slot. Written before the handler starts, deleted by the settlement with the same action and
+-- claim. It is also the lease of the queue: no other process claims from it. Rows left by a dead process are the
+-- suspects.
+--
+-- Its page is some 32 before the end of the schema: each commit of a run writes it and the first leaf of the actions,
+-- which follows all tables. SQLite finds pages in the WAL by a hash, in which these two must be far apart:
+-- (page * 383) % 8192, <https://sqlite.org/walformat.html>. As neighbours they cost a drain a tenth more instructions.
+CREATE TABLE sluice_claim_rows (
+    queue_id      INTEGER NOT NULL,
+    slot          INTEGER NOT NULL CHECK (slot >= 0),
+    action_id     INTEGER NOT NULL,
+    -- The epoch of the broker that has the slot, times 2^32, plus a number that it counts up; never used again. The
+    -- claim is valid while that epoch has a row in sluice_runner_rows.
+    claim         INTEGER NOT NULL,
+    started_at_us INTEGER NOT NULL,
+    -- How many suspects were tried together, with no other action in their process; 0: no trial. Cleared when the
+    -- action survives the trial.
+    trial_size    INTEGER NOT NULL CHECK (trial_size >= 0),
+    -- The counter 'opening' at the claim. A gate with a higher number was opened during the attempt.
+    opening       INTEGER NOT NULL DEFAULT 0,
+    -- The slots of the queue. If there are several, other processes claim from the queue too.
+    slots         INTEGER NOT NULL DEFAULT 1 CHECK (slots >= 1),
+    PRIMARY KEY (queue_id, slot)
 ) STRICT, WITHOUT ROWID;
 
 -- Holds: pauses of one queue, of all queues with a prefix, or of all queues. Several can apply at once.
@@ -400,9 +404,10 @@ CREATE TABLE sluice_changes (
     -- cancel: the action runs and is marked in sluice_state_rows; its handler must be cancelled.
     -- runner: another process has started or stopped running the queues.
     -- look: another process leaves the queues to the others, which check all of them for work.
-    change    TEXT NOT NULL CHECK (change IN ('insert', 'update', 'delete', 'cancel', 'wake', 'hold', 'gate',
-                                              'runner', 'look')),
-    CHECK ((queue_id IS NULL) = (change IN ('hold', 'gate', 'runner', 'look')))
+    change    TEXT NOT NULL CHECK (change = 'wake' OR change = 'insert' OR change = 'update' OR change = 'delete'
+                                   OR change = 'cancel' OR change = 'hold' OR change = 'gate' OR change = 'runner'
+                                   OR change = 'look'),
+    CHECK ((queue_id IS NULL) = (change = 'hold' OR change = 'gate' OR change = 'runner' OR change = 'look'))
 ) STRICT;
 
 CREATE INDEX sluice_change_epoch ON sluice_changes (epoch);

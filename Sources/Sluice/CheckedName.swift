@@ -57,8 +57,15 @@ extension SluiceError {
         _ code: Code,
         _ noun: @autoclosure () -> String
     ) throws(SluiceError) {
-        guard (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else {
+        guard (1...limit).contains(text.utf8.count), !text.hasByte(0) else {
             throw SluiceError(code, "\(noun()) must have 1 to \(limit) bytes and no NUL")
         }
+    }
+}
+
+extension String {
+    /// Whether a byte of its UTF-8 form has a value; each enqueue asks this of its names.
+    func hasByte(_ byte: UInt8) -> Bool {
+        utf8.withContiguousStorageIfAvailable { $0.contains(byte) } ?? utf8.contains(byte)
     }
 }

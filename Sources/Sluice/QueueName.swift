@@ -17,14 +17,14 @@ public struct QueueName: CheckedName {
             ? "is empty: give 1 to \(Self.maximumByteCount) bytes"
             : count > Self.maximumByteCount
                 ? "has \(count) bytes, more than \(Self.maximumByteCount): \(rawValue.prefix(40))…"
-                : rawValue.utf8.contains(0) ? "contains a NUL character" : nil
+                : rawValue.hasByte(0) ? "contains a NUL character" : nil
         if let problem { throw SluiceError(.invalidQueueName, "a queue name \(problem)") }
     }
 
     // A pattern could not address a name with `*` alone. Queues of earlier versions may have one, and run.
     package func validateForActions() throws(SluiceError) {
         try validate()
-        guard !rawValue.utf8.contains(UInt8(ascii: "*")) else {
+        guard !rawValue.hasByte(UInt8(ascii: "*")) else {
             throw SluiceError(
                 .invalidQueueName,
                 "the queue name '\(rawValue.prefix(40))' contains '*', which only patterns have: leave it out"

@@ -24,8 +24,7 @@ package final class Connection {
     let handle: OpaquePointer
     /// The path it was opened with, or `:memory:`.
     package let path: String
-    /// By the address of the text, so that texts are not compared: a literal has only one.
-    private var statements: [UnsafePointer<UInt8>: Statement] = [:]
+    private let statements = StatementCache()
     private var isOpen = true
     /// The busy handler's settings, which live as long as the connection; `nil` for a borrowed handle.
     private let patience: UnsafeMutablePointer<csqlite_patience>?
@@ -96,7 +95,7 @@ package final class Connection {
         isOpen = false
         guard forks == ForkCounter.current else {
             // Finalizing a statement would use the connection, so the statements are leaked.
-            for statement in statements.values { _ = Unmanaged.passRetained(statement) }
+            for statement in statements.all { _ = Unmanaged.passRetained(statement) }
             return
         }
         statements.removeAll()
@@ -125,7 +124,7 @@ package final class Connection {
     package func cached(_ sql: StaticString) throws(SQLiteError) -> Statement {
         if let statement = statements[sql.utf8Start] { return statement }
         let statement = try Statement(connection: handle, sql: sql.description, isCached: isOwner)
-        statements[sql.utf8Start] = statement
+        statements.add(statement, at: sql.utf8Start)
         return statement
     }
 
@@ -135,7 +134,7 @@ package final class Connection {
     }
 
     /// The texts of the kept statements, for tests of their query plans.
-    package var cachedTexts: [String] { statements.values.map(\.sql) }
+    package var cachedTexts: [String] { statements.all.map(\.sql) }
 
     /// Runs every statement of a text that takes no arguments; rows are ignored.
     package func execute(_ sql: String) throws(SQLiteError) {

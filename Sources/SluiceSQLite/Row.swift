@@ -8,6 +8,10 @@ package struct Row {
     /// Lives as long as the closure runs.
     let damage: UnsafeMutablePointer<Bool>
 
+    @usableFromInline init(handle: OpaquePointer, damage: UnsafeMutablePointer<Bool>) {
+        (self.handle, self.damage) = (handle, damage)
+    }
+
     /// Marks a value that its table does not allow: the read ends with an error, as for a damaged file.
     package func noteDamage() { damage.pointee = true }
 

@@ -4,7 +4,7 @@ internal import CSluiceSQLite
 ///
 /// Bind, then call `run`, `first` or `all`; each resets it. Like its connection, it has one caller at a time.
 package final class Statement {
-    let handle: OpaquePointer
+    @usableFromInline let handle: OpaquePointer
     private let connection: OpaquePointer
     /// The text it was prepared from, for errors.
     package let sql: String
@@ -37,7 +37,7 @@ package final class Statement {
     }
 
     /// Reads the first row, if there is one.
-    package func first<Element>(_ read: (Row) -> Element) throws(SQLiteError) -> Element? {
+    @inlinable package func first<Element>(_ read: (Row) -> Element) throws(SQLiteError) -> Element? {
         guard try step() else { return nil }
         var isDamaged = false
         let element = withUnsafeMutablePointer(to: &isDamaged) { read(Row(handle: handle, damage: $0)) }
@@ -58,10 +58,10 @@ package final class Statement {
     ///
     /// Without memory a column is read as NULL; SQLite reports this here or at the next step
     /// (<https://www.sqlite.org/c3ref/column_blob.html>).
-    private func reset() throws(SQLiteError) { try check(sqlite3_reset(handle)) }
+    @usableFromInline func reset() throws(SQLiteError) { try check(sqlite3_reset(handle)) }
 
     /// Reads all rows.
-    package func all<Element>(_ read: (Row) -> Element) throws(SQLiteError) -> [Element] {
+    @inlinable package func all<Element>(_ read: (Row) -> Element) throws(SQLiteError) -> [Element] {
         var elements: [Element] = []
         var isDamaged = false
         while try step() {
@@ -74,14 +74,14 @@ package final class Statement {
         return elements
     }
 
-    private var damaged: SQLiteError {
+    @usableFromInline var damaged: SQLiteError {
         SQLiteError(code: .corrupt, message: "a row holds a value that its table does not allow", sql: sql)
     }
 
     /// Moves to the next row, or returns `false` if there is none.
     ///
     /// The statement is then reset, as after an error, and can be used again.
-    private func step() throws(SQLiteError) -> Bool {
+    @usableFromInline func step() throws(SQLiteError) -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE:

@@ -10,6 +10,15 @@ struct PatternTable<Value: Sendable>: Sendable {
         return first + prefixes.lazy.filter { name.rawValue.utf8.starts(with: $0.bytes) }.map(\.value)
     }
 
+    /// Returns what is found first in the values of the patterns that match a name, the most specific first.
+    func firstMatch<Found>(of name: QueueName, _ find: (Value) -> Found?) -> Found? {
+        if !exact.isEmpty, let value = exact[name], let found = find(value) { return found }
+        for (bytes, value) in prefixes where bytes.isEmpty || name.rawValue.utf8.starts(with: bytes) {
+            if let found = find(value) { return found }
+        }
+        return nil
+    }
+
     subscript(form: QueuePattern.Form) -> Value? {
         get {
             switch form {

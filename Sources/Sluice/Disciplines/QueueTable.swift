@@ -21,8 +21,8 @@ package struct QueueTable: Sendable {
 
     /// The options of the most specific pattern, with the expiry of the most specific one that sets it.
     func options(of queue: QueueName) -> QueueOptions? {
-        var options = table.matches(queue).first { _ in true }
-        if hasExpiries { options?.expiresAfter = table.matches(queue).lazy.compactMap(\.expiresAfter).first }
+        var options = table.firstMatch(of: queue) { $0 }
+        if hasExpiries { options?.expiresAfter = table.firstMatch(of: queue, \.expiresAfter) }
         return options
     }
 
@@ -35,16 +35,15 @@ package struct QueueTable: Sendable {
 
     /// A queue's discipline by the most specific pattern that sets one.
     func saidDiscipline(of queue: QueueName) -> QueueDiscipline? {
-        hasRules ? table.matches(queue).lazy.compactMap(\.discipline).first : nil
+        hasRules ? table.firstMatch(of: queue, \.discipline) : nil
     }
 
     /// The rules of a queue, each by the most specific pattern that sets it.
     package func rules(of queue: QueueName) -> QueueRules {
         guard hasRules else { return .plain }
-        let options = Array(table.matches(queue))
         return QueueRules(
-            discipline: options.lazy.compactMap(\.discipline).first ?? .firstInFirstOut,
-            start: options.lazy.compactMap(\.start).first ?? .atOnce
+            discipline: table.firstMatch(of: queue, \.discipline) ?? .firstInFirstOut,
+            start: table.firstMatch(of: queue, \.start) ?? .atOnce
         )
     }
 }

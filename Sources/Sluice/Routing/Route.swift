@@ -37,7 +37,7 @@ func validateKind(_ kind: String) throws(SluiceError) {
     guard (1...255).contains(kind.utf8.count) else {
         throw SluiceError(.invalidKind, "a kind has \(kind.utf8.count) bytes of UTF-8; give 1 to 255")
     }
-    guard !kind.utf8.contains(0) else {
+    guard !kind.hasByte(0) else {
         throw SluiceError(.invalidKind, "a kind holds a NUL; give text without one")
     }
 }

@@ -47,7 +47,7 @@ struct StoreCancellationTests {
         let other = try fixture.connect()
         try other.beginImmediate()
         let log = EventLog<String>()
-        func write(_ text: String) -> Write<String> {
+        func write(_ text: String) -> Write {
             Write(
                 sync: .owed,
                 body: { _ in text },

@@ -1,6 +1,7 @@
 /// The routes and the rules of queues at the time of a claim, by which it decides whether a head may run.
 package final class Admission: Sendable {
-    package struct Entry: Sendable {
+    /// A class, since each claim takes the entry of its route.
+    package final class Entry: Sendable {
         let id: RouteID
         /// The most of its handlers that run at the same time; `nil` for the broker's limit.
         let concurrency: Int?
@@ -8,11 +9,23 @@ package final class Admission: Sendable {
         /// After this many deaths of the process while an action ran alone, it is not run again.
         let crashLimit: Int
         let failure: FailurePolicies
-        var rate: Rate?
+        let rate: Rate?
+
+        init(
+            id: RouteID,
+            concurrency: Int?,
+            gates: [GateName],
+            crashLimit: Int,
+            failure: FailurePolicies,
+            rate: Rate? = nil
+        ) {
+            (self.id, self.concurrency, self.gates) = (id, concurrency, gates)
+            (self.crashLimit, self.failure, self.rate) = (crashLimit, failure, rate)
+        }
     }
 
-    /// A route's rate limit; a class, since each claim copies the entry of its route.
-    package final class Rate: Sendable {
+    /// A route's rate limit.
+    package struct Rate: Sendable {
         let name: String
         /// Identifies the line of the queues that wait for the limit.
         let line: RouteID
@@ -82,10 +95,11 @@ package final class Admission: Sendable {
     /// If there is no route for the kind, returns whether any pattern or predicate matches the queue.
     func route(for queue: QueueName, kind: String) -> (route: Entry?, matchesQueue: Bool) {
         var matchesQueue = false
-        for routes in routes.matches(queue) {
+        let route = routes.firstMatch(of: queue) { kinds in
             matchesQueue = true
-            if let route = routes[kind] ?? routes[nil] { return (route, true) }
+            return kinds[kind] ?? kinds[nil]
         }
+        if let route { return (route, true) }
         for choice in choices where choice.matches(queue) {
             matchesQueue = true
             if let route = choice.kinds[kind] ?? choice.kinds[nil] { return (route, true) }

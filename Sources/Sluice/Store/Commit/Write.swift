@@ -1,14 +1,16 @@
 /// A write with a result, for a completion that is called once.
-final class Write<Output: Sendable>: PendingWrite {
+///
+/// It is no generic class, whose methods would look up its types at each call: the initializer makes closures
+/// that know them.
+final class Write: PendingWrite {
     let sync: SyncNeed
     let isAlone: Bool
     let commitsOnWriterThread: Bool
-    private let body: @Sendable (WriteTransaction) throws -> Output
-    private let completion: @Sendable (Result<Output, SluiceError>) -> Void
-    /// Set and read only by the writer's leader.
-    private nonisolated(unsafe) var output: Output?
+    private let body: @Sendable (WriteTransaction) throws -> Void
+    /// Receives an error if the write has failed.
+    private let completion: @Sendable (SluiceError?) -> Void
 
-    init(
+    init<Output: Sendable>(
         sync: SyncNeed,
         isAlone: Bool = false,
         commitsOnWriterThread: Bool = false,
@@ -16,15 +18,19 @@ final class Write<Output: Sendable>: PendingWrite {
         completion: @escaping @Sendable (Result<Output, SluiceError>) -> Void
     ) {
         (self.sync, self.isAlone, self.commitsOnWriterThread) = (sync, isAlone, commitsOnWriterThread)
-        (self.body, self.completion) = (body, completion)
+        // Set and read only by the writer's leader.
+        nonisolated(unsafe) var output: Output?
+        self.body = { output = try body($0) }
+        self.completion = { error in
+            if let error { return completion(.failure(error)) }
+            guard let output else { preconditionFailure("a write was committed that was never performed") }
+            completion(.success(output))
+        }
     }
 
-    func perform(in transaction: WriteTransaction) throws { output = try body(transaction) }
+    func perform(in transaction: WriteTransaction) throws { try body(transaction) }
 
-    func complete() {
-        guard let output else { preconditionFailure("a write was committed that was never performed") }
-        completion(.success(output))
-    }
+    func complete() { completion(nil) }
 
-    func complete(failing error: SluiceError) { completion(.failure(error)) }
+    func complete(failing error: SluiceError) { completion(error) }
 }

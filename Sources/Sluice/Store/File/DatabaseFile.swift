@@ -175,7 +175,7 @@ package struct DatabaseFile {
             throw refusal("\(path) is a URL; give its path, as by url.path(percentEncoded: false)")
         }
         // C would use the part before it.
-        guard !path.utf8.contains(0) else { throw refusal("the path of the file holds a NUL") }
+        guard !path.hasByte(0) else { throw refusal("the path of the file holds a NUL") }
         var status = stat()
         guard stat(path, &status) == 0 else {
             switch errno {

@@ -5,7 +5,9 @@ internal import HeapModule
 ///
 /// It may contain deleted actions, or one twice; a caller checks each place in the file. It lacks no waiting
 /// action. It is read from the front, or from the back if the last action runs first.
-struct Lane {
+///
+/// A class: changing a struct in a dictionary in place takes more work.
+final class Lane {
     enum First: Equatable {
         case place(Place)
         case none
@@ -19,10 +21,10 @@ struct Lane {
         case everything
     }
 
-    private var arrivals: Deque<Place> = []
+    @exclusivity(unchecked) private var arrivals: Deque<Place> = []
     /// Arrivals out of order, and places that were put back.
-    private var strays: Heap<Place> = []
-    private var stretch: Deque<Place> = []
+    @exclusivity(unchecked) private var strays: Heap<Place> = []
+    @exclusivity(unchecked) private var stretch: Deque<Place> = []
     private var reach = Reach.nothing
     private var nextLimit = 1
     private(set) var isReversed = false
@@ -32,8 +34,7 @@ struct Lane {
     /// The most places read from disk at once: one for a queue polled once, 64 for one worked through.
     private static let stretchLimit = 64
 
-    /// It is mutating so that a lane in a dictionary is read in place and not copied.
-    mutating func peek() -> First {
+    func peek() -> First {
         if stretch.isEmpty {
             if case .everything = reach {} else { return .unknown }
         }
@@ -49,13 +50,13 @@ struct Lane {
         }
     }
 
-    mutating func add(_ place: Place) {
+    func add(_ place: Place) {
         if let pass, pass.keep(place) { return }
         if let last = arrivals.last, place < last { strays.insert(place) } else { arrivals.append(place) }
     }
 
     /// Removes a place if it is the first, as often as it occurs.
-    mutating func removeFirst(_ place: Place) {
+    func removeFirst(_ place: Place) {
         if isReversed {
             while arrivals.last == place { arrivals.removeLast() }
             while strays.max == place { strays.removeMax() }
@@ -67,7 +68,7 @@ struct Lane {
     }
 
     /// Removes up to `limit` arrivals that sort after a place and are no newer than `last`.
-    mutating func removeArrivals(
+    func removeArrivals(
         behind first: Place,
         isReversed: Bool,
         through last: ActionID,
@@ -106,7 +107,7 @@ struct Lane {
         return (mark.map { max($0, place) } ?? place, nextLimit)
     }
 
-    mutating func extend(_ places: [Place], limit: Int) {
+    func extend(_ places: [Place], limit: Int) {
         stretch.append(contentsOf: places)
         if places.count < limit {
             reach = .everything
@@ -117,27 +118,27 @@ struct Lane {
     }
 
     /// Forgets actions that have got their places on disk, and the stretch read before.
-    mutating func forget(through last: ActionID) {
+    func forget(through last: ActionID) {
         arrivals.removeAll { $0.action.rawValue <= last.rawValue }
         if !strays.isEmpty { strays = Heap(strays.unordered.filter { $0.action.rawValue > last.rawValue }) }
         pass?.passed.removeAll { $0.action.rawValue <= last.rawValue }
         forgetStretch()
     }
 
-    private mutating func forgetStretch() { (stretch, reach, nextLimit) = ([], .nothing, 1) }
+    private func forgetStretch() { (stretch, reach, nextLimit) = ([], .nothing, 1) }
 
-    mutating func turn(isReversed: Bool) {
+    func turn(isReversed: Bool) {
         guard self.isReversed != isReversed else { return }
         self.isReversed = isReversed
         forgetStretch()
     }
 
-    mutating func beginPasses(at mark: Place?, isWorthRepeating: Bool) {
+    func beginPasses(at mark: Place?, isWorthRepeating: Bool) {
         pass = Pass(mark: mark, isWorthRepeating: isWorthRepeating)
         if let mark { moveMark(to: mark) }
     }
 
-    mutating func resumePass(at mark: Place?, isWorthRepeating: Bool) {
+    func resumePass(at mark: Place?, isWorthRepeating: Bool) {
         guard let pass else { return }
         let newcomers = pass.update()
         let isBehindOne = mark.map { mark in newcomers.contains { $0 <= mark } } ?? false
@@ -151,7 +152,7 @@ struct Lane {
         if let mark { moveMark(to: mark) }
     }
 
-    mutating func moveMark(to mark: Place) {
+    func moveMark(to mark: Place) {
         guard let pass else { return }
         pass.mark = mark
         while let first = arrivals.first, first <= mark { pass.passed.append(arrivals.removeFirst()) }
@@ -160,14 +161,14 @@ struct Lane {
         while let first = stretch.first, first <= mark { stretch.removeFirst() }
     }
 
-    mutating func endPass() {
+    func endPass() {
         guard let pass else { return }
         strays.insert(contentsOf: pass.passed)
         (pass.passed, pass.mark, pass.isWorthRepeating) = ([], nil, false)
         forgetStretch()
     }
 
-    mutating func forgetPasses() {
+    func forgetPasses() {
         endPass()
         pass = nil
     }

@@ -5,7 +5,7 @@ extension WaitingOrder {
     /// Returns the first place of a queue by its discipline; in a pass, the first after its mark.
     func head(of queue: QueueID, by discipline: QueueDiscipline) throws(SQLiteError) -> Place? {
         try load()
-        lanes[queue, default: Lane()].turn(isReversed: discipline == .lastInFirstOut && !mutant("last first"))
+        lane(of: queue).turn(isReversed: discipline == .lastInFirstOut && !mutant("last first"))
         if discipline == .passOver {
             try followPass(of: queue)
         } else if lanes[queue]?.pass != nil {

@@ -4,18 +4,18 @@ extension WaitingOrder {
     /// Knows the places in memory and in the order on disk.
     func head(of queue: QueueID) throws(SQLiteError) -> Place? {
         try load()
+        let lane = lane(of: queue)
         while true {
-            switch lanes[queue, default: Lane()].peek() {
+            switch lane.peek() {
             case .place(let place): return place
             case .none: return nil
-            case .unknown: try extend(queue)
+            case .unknown: try extend(lane, of: queue)
             }
         }
     }
 
-    private func extend(_ queue: QueueID) throws(SQLiteError) {
-        let (after, limit) = lanes[queue, default: Lane()].extent
-        let isReversed = lanes[queue]?.isReversed ?? false
+    private func extend(_ lane: Lane, of queue: QueueID) throws(SQLiteError) {
+        let ((after, limit), isReversed) = (lane.extent, lane.isReversed)
         let statement: Statement
         if let after {
             statement = try connection.cached(isReversed ? Self.lastBefore : Self.firstBehind)
@@ -24,7 +24,7 @@ extension WaitingOrder {
             statement = try connection.cached(isReversed ? Self.last : Self.first)
         }
         let places = try statement.bind(1, queue.rawValue).bind(2, limit).all { Place($0, key: 0, action: 1) }
-        lanes[queue, default: Lane()].extend(places, limit: limit)
+        lane.extend(places, limit: limit)
     }
 
     private static let first: StaticString = """

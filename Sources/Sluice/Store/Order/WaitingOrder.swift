@@ -20,10 +20,10 @@ final class WaitingOrder {
     private(set) var isFollowed = false { didSet { forget() } }
     /// Whether the newest actions were read since memory was last forgotten.
     private(set) var isLoaded = false
-    var lanes: [QueueID: Lane] = [:]
+    @exclusivity(unchecked) var lanes: [QueueID: Lane] = [:]
     /// Queues whose lanes are read in passes.
     var passQueues: Set<QueueID> = []
-    var running: [ActionID: OrderedRun] = [:]
+    @exclusivity(unchecked) var running: [ActionID: OrderedRun] = [:]
     var leftovers: [(queue: QueueID, place: Place)] = []
     /// Exact depths of queues whose depth was asked for.
     private var depths: [QueueID: Int] = [:]
@@ -36,7 +36,7 @@ final class WaitingOrder {
     private var isOfTransaction = false
     /// Whether others' actions were read without reporting their queues.
     private var hasMissedNewcomers = false
-    var undo: [OrderUndo] = []
+    @exclusivity(unchecked) var undo: [OrderUndo] = []
     var orderedNext: Int64?
     var leftoversCleared = 0
     /// After a failure: the leftovers and the sequence that must be reached before the next try.
@@ -67,8 +67,8 @@ final class WaitingOrder {
             switch step {
             case .untake(let queue, let place):
                 running[place.action] = nil
-                lanes[queue, default: Lane()].add(place)
-            case .unpass(let queue, let place): lanes[queue, default: Lane()].add(place)
+                lane(of: queue).add(place)
+            case .unpass(let queue, let place): lane(of: queue).add(place)
             case .resume(let run): running[run.place.action] = run
             }
         }
@@ -81,15 +81,22 @@ final class WaitingOrder {
         }
         forgetPasses()
         // A stretch may contain changes that are undone.
-        for queue in Array(lanes.keys) { lanes[queue]?.forget(through: ActionID(rawValue: ordered ?? 0)) }
+        for lane in lanes.values { lane.forget(through: ActionID(rawValue: ordered ?? 0)) }
     }
 
     private func forgetLanes(through last: ActionID) {
         for queue in Array(lanes.keys) {
-            guard let index = lanes.index(forKey: queue) else { continue }
-            lanes.values[index].forget(through: last)
-            if lanes.values[index].isForgettable { lanes.remove(at: index) }
+            guard let lane = lanes[queue] else { continue }
+            lane.forget(through: last)
+            if lane.isForgettable { lanes[queue] = nil }
         }
+    }
+
+    func lane(of queue: QueueID) -> Lane {
+        if let lane = lanes[queue] { return lane }
+        let lane = Lane()
+        lanes[queue] = lane
+        return lane
     }
 
     func follow() { isFollowed = true }
@@ -129,7 +136,7 @@ final class WaitingOrder {
                 let (queue, place) = try waitingPlace(of: action)
             else { continue }
             // It may have got another place.
-            lanes[queue, default: Lane()].add(place)
+            lane(of: queue).add(place)
         }
         let newcomers = try readNewest()
         // If another engine has written the order, the stretch read before may lack some actions.
@@ -174,7 +181,7 @@ final class WaitingOrder {
         ).bind(1, first).bind(2, end).all {
             (QueueID(rawValue: $0.int64(1)), Place($0, key: 2, action: 0), $0.bool(3), $0.bool(4))
         }
-        for (queue, place, isPlaced, _) in found where isPlaced { lanes[queue, default: Lane()].add(place) }
+        for (queue, place, isPlaced, _) in found where isPlaced { lane(of: queue).add(place) }
         if let last = found.last { newest = max(newest, last.1.action.rawValue) }
         return (found.map(\.0), found.map(\.1.action), found.contains(where: \.3))
     }
@@ -203,10 +210,10 @@ final class WaitingOrder {
 
     /// Adds the newest action of all, with its place or scheduled.
     func added(_ action: ActionID, key: PlaceKey, to queue: QueueID, isPlaced: Bool) {
-        depths[queue]? += 1
+        count(1, in: queue)
         guard isFollowed, isLoaded else { return }
         newest = action.rawValue
-        if isPlaced { lanes[queue, default: Lane()].add(Place(key: key, action: action)) }
+        if isPlaced { lane(of: queue).add(Place(key: key, action: action)) }
     }
 
     /// Places an action in a queue that was scheduled, in another queue or a dead letter.
@@ -216,7 +223,7 @@ final class WaitingOrder {
                 "INSERT OR IGNORE INTO sluice_order_rows (queue_id, sort_key, action_id) VALUES (?1, ?2, ?3)"
             ).bind(1, queue.rawValue).bind(2, place.key).bind(3, place.action.rawValue).run()
         }
-        if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
+        if isFollowed, isLoaded { lane(of: queue).add(place) }
     }
 
     /// Puts an action that ran back at its place, and returns the place; `nil` if it is deleted.
@@ -225,7 +232,7 @@ final class WaitingOrder {
         guard try end(action) != nil else { return nil }
         // A shell may have changed its place while it ran.
         guard let (queue, place) = try waitingPlace(of: action) else { return nil }
-        if isFollowed, isLoaded { lanes[queue, default: Lane()].add(place) }
+        if isFollowed, isLoaded { lane(of: queue).add(place) }
         return place
     }
 
@@ -242,7 +249,7 @@ final class WaitingOrder {
         return place
     }
 
-    func count(_ change: Int, in queue: QueueID) { depths[queue]? += change }
+    func count(_ change: Int, in queue: QueueID) { if !depths.isEmpty { depths[queue]? += change } }
 
     /// Returns the number of actions in a queue, running and scheduled ones included.
     func depth(of queue: QueueID) throws(SQLiteError) -> Int {

@@ -5,11 +5,11 @@ final class SettledActions {
     /// The number of ends that are remembered: 100 KB.
     static let capacity = 4_096
     let waiters: SettlementWaiters
-    private var recent: [(action: ActionID, end: ActionEnd)] = []
+    @exclusivity(unchecked) private var recent: [(action: ActionID, end: ActionEnd)] = []
     /// The index in `recent` of the next entry once `recent` is full.
     private var next = 0
     /// The number of last entries that are not committed yet.
-    private var uncommitted = 0
+    @exclusivity(unchecked) private var uncommitted = 0
     private var toTell: [(action: ActionID, end: ActionEnd)] = []
 
     init(waiters: SettlementWaiters) { self.waiters = waiters }

@@ -4,6 +4,9 @@ internal import SluiceSQLite
 ///
 /// One object lives as long as the writer. Its memory of the file is valid until another connection commits,
 /// which `PRAGMA data_version` shows (<https://www.sqlite.org/pragma.html>), or a roll-back.
+///
+/// Here and in the objects that it owns, what each action changes has `@exclusivity(unchecked)`: the writer's
+/// leader alone calls them, and checks at run time were a tenth of the engine's own work for an action.
 final class TransactionCore {
     let connection: Connection
     /// A random number of this opening: the part of idempotency keys that no other file has.
@@ -23,8 +26,8 @@ final class TransactionCore {
     var epoch: Int64? { didSet { runners.setEpoch(epoch) } }
     /// The number of claims made in this epoch; never lowered, so that no claim's number is used again.
     var claimCount: Int64 = 0
-    var touchedQueues: Set<QueueID> = []
-    private(set) var foreignChanges: [ForeignChange] = []
+    @exclusivity(unchecked) var touchedQueues: Set<QueueID> = []
+    @exclusivity(unchecked) private(set) var foreignChanges: [ForeignChange] = []
     private var hasForeignTimes = false
     /// The values when the transaction began, restored in a roll-back.
     private var before: (epoch: Int64?, claimCount: Int64, others: [Int64], seenOpening: Int64)?
@@ -37,7 +40,7 @@ final class TransactionCore {
     private(set) var hasReadForeignCommits = false
     private var actionCounter: Int64?
     private var savedActionCounter: Int64?
-    var directory = QueueDirectory()
+    @exclusivity(unchecked) var directory = QueueDirectory()
     let order: WaitingOrder
     /// The epochs of the other processes that run the queues and are notified of this one's commits.
     var others: [Int64] = [] { didSet { runners.setOtherCount(others.count) } }
@@ -45,18 +48,18 @@ final class TransactionCore {
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
-    var outgoing = OutgoingChanges()
+    @exclusivity(unchecked) var outgoing = OutgoingChanges()
     private var knownControls: Controls?
     private var controlChanges: ControlChanges = []
-    private(set) var openings: [GateOpening] = []
+    @exclusivity(unchecked) private(set) var openings: [GateOpening] = []
     /// The earliest end of a closed gate or a hold that this transaction has read or written.
     private var nextEnd: Timestamp?
     /// The counter `opening` at the last check for gates that other connections have opened.
     var seenOpening: Int64 = 0
     private var schema = SchemaCheck()
-    var life = FileLife()
+    @exclusivity(unchecked) var life = FileLife()
     let events: EventJournal
-    var routeUse = RouteUse()
+    @exclusivity(unchecked) var routeUse = RouteUse()
     let settledActions: SettledActions
     let ownSettlements: OwnSettlements
 
@@ -183,7 +186,7 @@ final class TransactionCore {
     }
 
     private var queuesInOrder: [QueueID] {
-        guard !foreignChanges.isEmpty else { return touchedQueues.sorted() }
+        guard !foreignChanges.isEmpty else { return touchedQueues.isEmpty ? [] : touchedQueues.sorted() }
         var seen: Set<QueueID> = []
         let told = foreignChanges.map(\.queue).filter { seen.insert($0).inserted }
         return told + touchedQueues.subtracting(seen).sorted()
