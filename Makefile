@@ -17,7 +17,7 @@ demo: setup  ## Chat over a flaky network, killed once and resumed, checked at t
 # SLUICE_STRICT makes a warning in this package an error; the manifest reads it.
 test: export SLUICE_STRICT = 1
 test: setup-tests  ## Build with warnings as errors, lint, run all tests
-	swift build --build-tests --enable-all-traits
+	@.ci/build
 	@$(MAKE) --no-print-directory lint
 	@.ci/interface
 	@.ci/client
