@@ -304,7 +304,7 @@ def measure(server, options):
         table.measure(f"enqueue, {form}", ours)
         table.measure(f"enqueue, {form}, plain INSERT", lambda: plain_enqueue(server, callers, batch, seconds))
     rates = {}
-    for queues, workers in ((1, 1), (64, 1), (64, 4), (10_000, 1), (10_000, 4), (10_000, 8)):
+    for queues, workers in itertools.product((1, 64, 10_000), (1, 4, 8)):
         count = scale(4_000 if queues == 1 else 100_000)
         rates[queues, workers] = table.measure(
             f"drain {queues:,} queue{'s' if queues > 1 else ''}, {workers} worker{'s' if workers > 1 else ''}",
