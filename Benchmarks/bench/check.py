@@ -192,6 +192,8 @@ def main() -> None:
     parser.add_argument("--update", action="store_true", help="commit to what is counted now")
     parser.add_argument("loops", nargs="*", help="those to count, and not to compare; all where left out")
     arguments = parser.parse_args()
+    if arguments.update and arguments.loops:
+        parser.error("--update counts all loops: the committed counts are of one program")
     stage = Stage()
     loops = [Loop(name, int(few), int(many), scope)
              for name, few, many, scope in map(str.split, counted().splitlines())]

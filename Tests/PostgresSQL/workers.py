@@ -318,7 +318,6 @@ def transactions_that_stay_open(db):
     application.rollback()
     check("which runs when the transaction has ended (G11)", [row.queue for row in worker.step()], ["y/1"])
 
-
     db.reset()
     worker = Worker(db)
     acted = db.enqueue("n")

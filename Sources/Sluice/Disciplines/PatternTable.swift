@@ -5,9 +5,13 @@ struct PatternTable<Value: Sendable>: Sendable {
     private var prefixes: [(bytes: [UInt8], value: Value)] = []
 
     /// Returns the values of the patterns that match a name, the most specific first.
-    func matches(_ name: QueueName) -> some Sequence<Value> {
-        let first = exact.isEmpty ? [] : exact[name].map { [$0] } ?? []
-        return first + prefixes.lazy.filter { name.rawValue.utf8.starts(with: $0.bytes) }.map(\.value)
+    func matches(_ name: QueueName) -> [Value] {
+        var values: [Value] = []
+        _ = firstMatch(of: name) { value -> Never? in
+            values.append(value)
+            return nil
+        }
+        return values
     }
 
     /// Returns what is found first in the values of the patterns that match a name, the most specific first.

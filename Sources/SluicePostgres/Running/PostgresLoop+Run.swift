@@ -139,9 +139,11 @@ extension PostgresLoop {
             if isOver { throw failure.error(doing: "running the queues") }
         }
         if state.withLock({ $0.givesUp }) { leaveOutcomes() }
-        // After an outage of the server all leases are over: whoever does not call soon is taken off.
-        await pause(tries, atMost: min(server.lease / 6, .seconds(5)))
+        await backOff(tries)
     }
+
+    /// Waits before the next try: after an outage all leases are over, and whoever is late is taken off.
+    func backOff(_ tries: Int) async { await pause(tries, atMost: min(server.lease / 6, .seconds(5))) }
 
     /// Leaves outcomes to the next worker, which runs their actions again.
     private func leaveOutcomes(where isLeft: (Outcomes.Outcome) -> Bool = { _ in true }) {

@@ -30,6 +30,17 @@ struct MigratorTests {
         #expect(connection.totalChanges == changes)
     }
 
+    @Test("No CHECK has an IN of more than two values, of which SQLite builds a table at each insert")
+    func checks() throws {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        try Migrator().migrate(connection, now: Timestamp(microseconds: 5))
+        let tables = try connection.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table'")
+            .all { $0.text(0) }
+        let lists = tables.flatMap { $0.matches(of: /\bIN \(([^)]*)\)/) }
+        #expect(!lists.isEmpty)
+        for list in lists { #expect(list.1.split(separator: ",").count <= 2, "\(list.0)") }
+    }
+
     @Test("Migrations are numbered from 1, without gaps, as their names are")
     func numbers() {
         #expect(Migration.all.map(\.number) == Array(1...Migration.all.count))

@@ -87,21 +87,10 @@ extension GroupCommitter {
     private func commitUpkeep<Output: Sendable>(
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output
     ) throws(SluiceError) -> Output {
-        let write = UpkeepWrite(body)
-        _ = commit([write], waitsForLock: true)
-        guard let result = write.result else { preconditionFailure("a group was left without a result") }
+        // Set and read only by the writer's leader.
+        nonisolated(unsafe) var result: Result<Output, SluiceError>?
+        _ = commit([Write(sync: .later, body: body, completion: { result = $0 })], waitsForLock: true)
+        guard let result else { preconditionFailure("a group was left without a result") }
         return try result.get()
     }
-}
-
-private final class UpkeepWrite<Output: Sendable>: PendingWrite {
-    let sync = SyncNeed.later
-    private let body: @Sendable (WriteTransaction) throws -> Output
-    /// Set and read only by the writer's leader.
-    private(set) nonisolated(unsafe) var result: Result<Output, SluiceError>?
-
-    init(_ body: @escaping @Sendable (WriteTransaction) throws -> Output) { self.body = body }
-    func perform(in transaction: WriteTransaction) throws { result = .success(try body(transaction)) }
-    func complete() {}
-    func complete(failing error: SluiceError) { result = .failure(error) }
 }
