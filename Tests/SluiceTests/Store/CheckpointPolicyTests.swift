@@ -37,4 +37,15 @@ struct CheckpointPolicyTests {
         let anew = (policy.isDue(at: 5), policy.isDue(at: 9_999), policy.isDue(at: 10_000))
         #expect(!anew.0 && !anew.1 && anew.2)
     }
+
+    @Test("G12: beside a reader that stays, tries take a thirtieth of the time at most, however long the log")
+    func blocked() {
+        var policy = CheckpointPolicy()
+        let start = ContinuousClock.now
+        for cost in [Duration.milliseconds(1), .seconds(2)] {
+            let end = start + cost
+            policy.blocked(since: start, now: end)
+            #expect(!policy.mayTry(at: end + cost * 31) && policy.mayTry(at: end + cost * 32))
+        }
+    }
 }

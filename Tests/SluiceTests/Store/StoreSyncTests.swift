@@ -54,7 +54,12 @@ struct StoreSyncTests {
         try await fixture.store.add("before")
         disk.failSyncs(1)
         #expect(await refusal { try await fixture.store.add("lost") } == .inputOutput)
-        let steps = journal.entries.compactMap { entry -> String? in
+        #expect(logSteps(journal).suffix(2) == ["cut", "synced"])
+        await fixture.store.close()
+    }
+
+    private func logSteps(_ journal: PowerJournal) -> [String] {
+        journal.entries.compactMap { entry -> String? in
             switch entry {
             case .truncated(let path, 0) where path.hasSuffix("-wal"): "cut"
             case .synced(let path) where path.hasSuffix("-wal"): "synced"
@@ -62,7 +67,42 @@ struct StoreSyncTests {
             default: nil
             }
         }
-        #expect(steps.suffix(2) == ["cut", "synced"])
+    }
+
+    /// Leaves more in the log, unsynced, than a commit syncs while it holds the write lock.
+    private func leaveUnsynced(_ store: Store) async throws {
+        for number in 0..<100 { try await store.add("\(number)") }
+        #expect(try await store.drain().count == 100)
+    }
+
+    @Test("What is unsynced is synced before a commit takes the write lock, for which others wait")
+    func syncedAhead() async throws {
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let fixture = try await fixture(disk)
+        try await leaveUnsynced(fixture.store)
+        let earlier = logSteps(journal).count
+        try await fixture.store.add("synced")
+        let steps = logSteps(journal).dropFirst(earlier)
+        #expect(steps.first == "synced" && steps.last == "synced")
+        #expect(steps.count { $0 == "synced" } == 2 && steps.contains("written"))
+        try await fixture.store.add("alone")
+        #expect(logSteps(journal).dropFirst(earlier + steps.count).count { $0 == "synced" } == 1)
+        await fixture.store.close()
+    }
+
+    @Test("G1, G14: if that sync fails, the enqueue throws, and what may be lost leaves the log")
+    func aheadFails() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        try await leaveUnsynced(fixture.store)
+        disk.failSyncs(1)
+        #expect(await refusal { try await fixture.store.add("lost") } == .inputOutput)
+        #expect(disk.failedSyncs == 1)
+        let size = try walSize(fixture)
+        try await fixture.store.add("after")
+        #expect(try walSize(fixture) < size)
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"after\""])
         await fixture.store.close()
     }
 

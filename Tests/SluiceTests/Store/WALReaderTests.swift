@@ -82,6 +82,23 @@ struct WALReaderTests {
         #expect(try site.isIntact())
     }
 
+    @Test("G12: so is a long log that has begun anew and is as long again")
+    func longWALAgain() throws {
+        let long = try site.guarded(site.disk.name, nonce: 2)
+        var frames: [Int] = []
+        for round in 1...3 {
+            repeat { site.commit(rows: 1...40, by: long) } while long.connection.walFrames <= 1_100
+            site.commit(rows: 1...2)
+            site.disk.onCheckpoint { [site] in
+                site.commit(rows: 1...4)
+                frames.append(site.foreign.walFrames)
+            }
+            #expect(try long.log.checkpoint().isComplete)
+            #expect(frames.count == round && site.refusals == 0)
+        }
+        #expect(try site.isIntact())
+    }
+
     @Test("The pin is kept between commits again once a checkpoint is complete")
     func returns() throws {
         try meetReader()

@@ -2,21 +2,23 @@ internal import SluiceSQLite
 
 /// Decides how many free pages are cut off the file after a backlog was drained (G12).
 ///
-/// The next action reuses a free page, so pages are cut off only if more than half of the file is free: it
-/// moves other pages and writes the WAL. Each step is a transaction of its own, so that no write waits long.
+/// The next action reuses a free page, so pages are cut off only if more than half of the file is free, and
+/// at least a step of them: it moves other pages and writes the WAL. Each step is a transaction of its own, so
+/// that no write waits long, neither here nor in another process.
 ///
 /// A file of an application keeps its pages, unless it was created with `auto_vacuum = INCREMENTAL`, as ours
 /// are (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
 struct FreeSpace {
     /// Free pages that always remain: 8 MB.
     static let leastPages = 2_048
-    /// Pages that one step cuts off: 4 MB.
-    static let stepPages = 1_024
+    /// Pages that one step cuts off: 1 MB.
+    static let stepPages = 256
 
     /// Returns the number of pages to cut off now; once under way, until at most a fifth of the file is free.
     static func step(free: Int, of all: Int, isUnderWay: Bool) -> Int {
-        guard free > leastPages, free * (isUnderWay ? 5 : 2) > all else { return 0 }
-        return min(stepPages, free - leastPages)
+        let spare = free - leastPages
+        guard spare >= (isUnderWay ? 1 : stepPages), free * (isUnderWay ? 5 : 2) > all else { return 0 }
+        return min(stepPages, spare)
     }
 }
 

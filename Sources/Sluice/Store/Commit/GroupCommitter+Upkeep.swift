@@ -9,7 +9,8 @@ extension GroupCommitter {
     }
 
     private var isCheckpointDue: Bool {
-        trouble.isCheckpointAsked || checkpoints.isDue(at: connection.walFrames)
+        (trouble.isCheckpointAsked || checkpoints.isDue(at: connection.walFrames))
+            && checkpoints.mayTry(at: .now)
     }
 
     /// Releases the pin kept for successive commits, and returns whether it must be called again.
@@ -61,6 +62,8 @@ extension GroupCommitter {
         }
         if !hasMore && isUnderWay { trouble.askForCheckpoint() }
         space = hasMore ? .isUnderWay : .none
+        // One step follows the other: who tries to get the lock now and then must find it free.
+        if hasMore { Connection.pause() }
     }
 
     /// Copies the WAL into the database, as far as readers allow; a failure only leaves the WAL longer.
@@ -69,10 +72,12 @@ extension GroupCommitter {
         checkpoints.checkpointed(at: frames)
         trouble.startCheckpoint()
         if let walGuard, walGuard.leavesCheckpoint(of: frames) { return trouble.pinned(0) }
+        let start = ContinuousClock.now
         do {
             let result = try walGuard?.checkpoint() ?? connection.checkpoint(.passive)
             try walGuard?.checkpointed()
             trouble.pinned(result.frames - result.copied)
+            if result.copied < result.frames { checkpoints.blocked(since: start) }
             if space == .none { space = .isDue }
             logger.trace(
                 "checkpoint",

@@ -20,6 +20,10 @@ final class GroupCommitter {
     private var isSynchronousFull = true
     /// Whether the value of `synchronous` is unknown.
     private var mustSetSynchronous = false
+    /// Frames of the WAL at the last sync, until it restarts.
+    private var syncedFrames = 0
+    /// The most frames that a commit syncs with the write lock held, and those of its own: 1 MB.
+    private static let lockedSyncLimit = 256
     /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
@@ -109,6 +113,8 @@ final class GroupCommitter {
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
+            let frames = connection.walFrames
+            if isSynchronousFull || frames < syncedFrames { syncedFrames = frames }
             checkpoints.committed(isSynced: isSynchronousFull)
         } catch {
             rollback()
@@ -245,12 +251,24 @@ final class GroupCommitter {
             mustTruncate = false
         }
         let isSynced = isSynced && !mutant("sync")
+        if isSynced { try syncAhead() }
         guard isSynced != isSynchronousFull || mustSetSynchronous, !connection.isInMemory else { return }
         // Setting it may succeed while reading it back fails.
         mustSetSynchronous = true
         try connection.set(Pragma("synchronous", isSynced ? 2 : 1))
         isSynchronousFull = isSynced
         mustSetSynchronous = false
+    }
+
+    /// Syncs what earlier commits have left, while no lock is held: commits of others wait for the rest.
+    private func syncAhead() throws {
+        guard connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
+        do { try connection.syncWAL() } catch {
+            // What was not synced may be lost, and with it all that follows in the WAL.
+            mustTruncate = !mutant("log after a failed sync")
+            throw error
+        }
+        syncedFrames = connection.walFrames
     }
 
     /// Commits each member of a failed group in a transaction of its own; a lone member gets the error.

@@ -3,6 +3,9 @@
 /// With a long WAL, a page changed by many commits is copied once for all of them. But a sync after pages
 /// that extend the WAL costs about twice one after pages that overwrite it, since the file system also writes
 /// a new length. So small synced commits, one message after the other, use a short WAL.
+///
+/// Beside a reader that never ends each try is in vain, and the longer the WAL, the longer it takes: SQLite
+/// sorts all that is not copied. So the tries are spaced by what they cost.
 struct CheckpointPolicy {
     /// Frames of the WAL at which it is copied in any case: about 40 MB.
     static let longWAL = 10_000
@@ -11,9 +14,13 @@ struct CheckpointPolicy {
     /// Synced commits are small if they add fewer frames on average, as those of one message; groups would
     /// pay more for checkpoints than they save in syncs.
     static let smallCommit = 4
+    /// After a try that a reader has blocked, none is made for so many times as long as it took.
+    static let restFactor = 32
     /// Frames at the last checkpoint, until the WAL restarts.
     private var copied = 0
     private var syncedCommits = 0
+    /// No try is made before this time, asked for or not.
+    private var restsUntil = ContinuousClock.now
 
     mutating func committed(isSynced: Bool) { if isSynced { syncedCommits += 1 } }
 
@@ -27,4 +34,11 @@ struct CheckpointPolicy {
 
     /// Records a checkpoint made or tried: the next one follows when the WAL has grown by as much again.
     mutating func checkpointed(at frames: Int) { (copied, syncedCommits) = (frames, 0) }
+
+    /// Records that a reader has blocked a checkpoint.
+    mutating func blocked(since start: ContinuousClock.Instant, now: ContinuousClock.Instant = .now) {
+        restsUntil = now + start.duration(to: now) * Self.restFactor
+    }
+
+    func mayTry(at now: ContinuousClock.Instant) -> Bool { now >= restsUntil }
 }

@@ -26,7 +26,7 @@ internal import SluiceSQLite
 /// Not thread-safe: only the writer's leader uses it.
 final class WALGuard {
     /// How long a checkpoint waits for readers and for the pins of others, with the write lock held.
-    static let patience: Duration = .milliseconds(50)
+    static let patience: Duration = .milliseconds(20)
     /// How long checkpoints do not wait after one has waited in vain; doubled for a reader that never ends.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
@@ -121,6 +121,8 @@ final class WALGuard {
     /// Called after the commit; if the check whether the pin may be released fails, the pin is held.
     func committed() throws {
         lease.committed()
+        // The WAL has restarted.
+        if connection.walFrames < copied { copied = 0 }
         if mustYield { try yieldPin() }
     }
 
@@ -153,7 +155,6 @@ final class WALGuard {
     /// Copies most of a long WAL without the write lock: no commit can restart it, as the pin is at its end.
     private func copyAhead() throws(SQLiteError) {
         for _ in 0..<Self.aheadLimit {
-            if connection.walFrames < copied { copied = 0 }
             guard connection.walFrames - copied > Self.lockedLimit else { return }
             do { try pin.renew() } catch { return }
             let result = try connection.checkpoint(.passive)
