@@ -3,8 +3,8 @@ internal import SluiceSQLite
 /// Decides how many free pages are cut off the file after a backlog was drained (G12).
 ///
 /// The next action reuses a free page, so pages are cut off only if more than half of the file is free, and
-/// at least a step of them: it moves other pages and writes the WAL. Each step is a transaction of its own, so
-/// that no write waits long, neither here nor in another process.
+/// at least a step of them: it moves other pages and writes the WAL. Each step is a transaction of its own,
+/// so that no write waits long, neither here nor in another process.
 ///
 /// A file of an application keeps its pages, unless it was created with `auto_vacuum = INCREMENTAL`, as ours
 /// are (<https://www.sqlite.org/pragma.html#pragma_auto_vacuum>).
