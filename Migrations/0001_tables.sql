@@ -415,28 +415,3 @@ CREATE INDEX sluice_change_epoch ON sluice_changes (epoch);
 -- Find dead letters by tag and by queue. At the end, so that the pages of the tables above stay where they are.
 CREATE INDEX sluice_dead_tag ON sluice_dead_rows (tag) WHERE tag IS NOT NULL;
 CREATE INDEX sluice_dead_queue ON sluice_dead_rows (queue_id);
-
--- Dates that a statement on sluice_actions or sluice_holds gives, while the triggers of 0003 work on it; else empty.
-CREATE TABLE sluice_input_dates (
-    -- The column of the view.
-    name  TEXT PRIMARY KEY,
-    -- An integer is microseconds since 1970, a text ISO 8601 in UTC.
-    value ANY,
-    -- NULL: the value is no date.
-    us    INTEGER GENERATED ALWAYS AS (
-        CASE
-            WHEN typeof(value) = 'integer' THEN value
-            -- With 'now', strftime would be an error in a generated column.
-            WHEN typeof(value) = 'text' AND value GLOB '[0-9]*' THEN
-                CASE WHEN strftime('%Y-%m-%dT%H:%M:%S', substr(value, 1, 19), '+0 days')
-                              IS replace(substr(value, 1, 19), ' ', 'T')
-                          AND (substr(value, 20) IN ('', 'Z')
-                               OR (substr(value, 20, 2) GLOB '.[0-9]'
-                                   AND length(value) - (substr(value, -1) = 'Z') <= 26
-                                   AND substr(value, 21, length(value) - 20 - (substr(value, -1) = 'Z'))
-                                       NOT GLOB '*[^0-9]*'))
-                     THEN CAST(strftime('%s', substr(value, 1, 19)) AS INTEGER) * 1000000
-                          + CAST(substr(rtrim(substr(value, 21), 'Z') || '000000', 1, 6) AS INTEGER)
-                END
-        END) VIRTUAL
-) STRICT, WITHOUT ROWID;

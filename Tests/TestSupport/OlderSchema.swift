@@ -32,7 +32,6 @@ package enum OlderSchema {
         INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0);
         INSERT INTO sluice_checkpointer VALUES (1, 5, 1, 'gone', 0, 0);
         INSERT INTO sluice_changes VALUES (1, 5, 1, 1, 'insert');
-        INSERT INTO sluice_input_dates (name, value) VALUES ('not_before', 'left behind');
         """
 
     /// Makes a file with rows, as the library of an older schema would have left it.

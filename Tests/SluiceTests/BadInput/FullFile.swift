@@ -173,7 +173,6 @@ extension FullFile {
         WHERE n.name = 'epoch' ORDER BY a.id LIMIT 2;
         INSERT INTO sluice_rate_rows VALUES ('run/*', 0);
         INSERT INTO sluice_checkpointer VALUES (1, 7, 7, 'another start-of-the machine', 0, 0);
-        INSERT INTO sluice_input_dates (name, value) VALUES ('until', 'left behind');
         INSERT OR IGNORE INTO sluice_closed_group_rows
         SELECT queue_id, 'closed' FROM sluice_queue_rows WHERE name = 'pass/a';
         INSERT OR IGNORE INTO sluice_pass_rows

@@ -193,27 +193,4 @@ struct SQLInsertTests {
         }
         #expect(keys.count == 2)
     }
-
-    @Test("No date of one statement stays for the next, not even what a foreign program left")
-    func dates() async throws {
-        let fixture = try await StoreFixture()
-        let shell = fixture.shell
-        let leave = "INSERT INTO sluice_input_dates (name, value) VALUES ('not_before', 5), ('until', 6);"
-        let (action, hold) = ("VALUES ('q', 'note', '1'", "INSERT INTO sluice_holds (scope")
-        try await shell.run("\(Self.insert), not_before) \(action), '2030-01-01T00:00:00')")
-        #expect(try await shell.line("SELECT count(*) FROM sluice_input_dates") == "0")
-        try await shell.run("\(leave) \(Self.insert)) \(action))")
-        try await shell.run("\(leave) UPDATE sluice_actions SET tag = 't' WHERE id = 2")
-        try await shell.run("\(leave) \(hold)) VALUES ('q')")
-        try await shell.run("\(hold), until) VALUES ('q', '2030-01-01T00:00:00')")
-        #expect(
-            try await shell.run("SELECT not_before_us FROM sluice_action_rows ORDER BY id")
-                == ["1893456000000000", ""]
-        )
-        #expect(
-            try await shell.run("SELECT until_us FROM sluice_hold_rows ORDER BY id")
-                == ["", "1893456000000000"]
-        )
-        #expect(try await shell.line("SELECT count(*) FROM sluice_input_dates") == "0")
-    }
 }
