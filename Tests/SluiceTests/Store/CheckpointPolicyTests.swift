@@ -38,14 +38,18 @@ struct CheckpointPolicyTests {
         #expect(!anew.0 && !anew.1 && anew.2)
     }
 
-    @Test("G12: beside a reader that stays, tries take a thirtieth of the time at most, however long the log")
-    func blocked() {
+    @Test("G12: beside a reader that stays, tries take a thirtieth of the time at most")
+    func inVain() {
         var policy = CheckpointPolicy()
         let start = ContinuousClock.now
-        for cost in [Duration.milliseconds(1), .seconds(2)] {
-            let end = start + cost
-            policy.blocked(since: start, now: end)
-            #expect(!policy.mayTry(at: end + cost * 31) && policy.mayTry(at: end + cost * 32))
-        }
+        let end = start + .milliseconds(10)
+        policy.copied(5_000, of: 20_000, since: start, now: end)
+        #expect(policy.mayTry(at: end), "it has copied a part")
+        policy.copied(5_000, of: 20_000, since: start, now: end)
+        #expect(!policy.mayTry(at: end + .milliseconds(319)) && policy.mayTry(at: end + .milliseconds(320)))
+        policy.copied(5_000, of: 90_000, since: start, now: start + .seconds(1))
+        #expect(!policy.mayTry(at: start + .milliseconds(2_999)) && policy.mayTry(at: start + .seconds(3)))
+        policy.copied(90_000, of: 90_000, since: start, now: end)
+        #expect(policy.mayTry(at: end), "the reader has ended")
     }
 }

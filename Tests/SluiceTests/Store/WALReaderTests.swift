@@ -99,6 +99,26 @@ struct WALReaderTests {
         #expect(try site.isIntact())
     }
 
+    @Test("G1: a long log is not copied ahead under a foreign checkpoint, which would meet a newer pin")
+    func aheadUnderCheckpoint() throws {
+        let checkpointer = try site.connect(site.disk.name)
+        try meetReader()
+        site.commit(rows: 1...40, by: guarded)
+        reader.rollback()
+        #expect(try checkpointer.checkpoint(.passive).isComplete)
+        var tries: [Checkpoint] = []
+        site.disk.onCheckpoint {
+            // The foreign checkpoint does not know of these pages.
+            site.commit(rows: 1...40, pages: 1_100, by: guarded)
+            do { try tries.append(guarded.log.checkpoint()) } catch { Issue.record(error) }
+        }
+        _ = try checkpointer.checkpoint(.passive)
+        #expect(tries.count == 1 && tries[0].wasBlocked)
+        for rows in [1...20, 21...40, 1...40] { site.commit(rows: rows, by: guarded) }
+        _ = try checkpointer.checkpoint(.passive)
+        #expect(try site.isIntact())
+    }
+
     @Test("The pin is kept between commits again once a checkpoint is complete")
     func returns() throws {
         try meetReader()

@@ -81,9 +81,11 @@ final class WALSite {
         commit(rows: 1...40)
     }
 
-    /// Writes some rows in a transaction; one that finds the write lock taken is counted.
+    /// Writes some rows in a transaction, and as many pages more; one that finds the write lock taken is
+    /// counted.
     func commit(
         rows: ClosedRange<Int>,
+        pages: Int = 0,
         by guarded: Guarded? = nil,
         othersCommitted: Bool = false,
         besideOthers: Bool = false
@@ -98,6 +100,10 @@ final class WALSite {
         do {
             try guarded?.log.begun(othersCommitted: othersCommitted)
             write(rows: rows, connection)
+            if pages > 0 {
+                let values = "INSERT INTO filler VALUES (zeroblob(\(4_096 * pages)))"
+                try connection.execute("CREATE TABLE IF NOT EXISTS filler (x); \(values)")
+            }
             let log = guarded?.log
             if try log?.willCommit(besideOthers: besideOthers) == true { tells += 1 }
             try connection.commit()

@@ -77,7 +77,7 @@ extension GroupCommitter {
             let result = try walGuard?.checkpoint() ?? connection.checkpoint(.passive)
             try walGuard?.checkpointed()
             trouble.pinned(result.frames - result.copied)
-            if result.copied < result.frames { checkpoints.blocked(since: start) }
+            checkpoints.copied(result.copied, of: result.frames, since: start)
             if space == .none { space = .isDue }
             logger.trace(
                 "checkpoint",

@@ -86,8 +86,13 @@ final class GroupCommitter {
             fail(group, error)
             return true
         }
+        let isSynced = group.contains { durability.syncs($0.sync) } && !mutant("sync")
+        do { if isSynced { try syncAhead() } } catch {
+            isolate(group, after: SluiceError(wrapping: error, doing: "syncing"))
+            return true
+        }
         do {
-            try prepare(isSynced: group.contains { durability.syncs($0.sync) })
+            try prepare(isSynced: isSynced)
             try begin(waitsForLock: waitsForLock)
             try walGuard?.begun(othersCommitted: core.hasReadForeignCommits)
         } catch {
@@ -250,8 +255,6 @@ final class GroupCommitter {
             if !mutant("synced cut") { try connection.syncWAL() }
             mustTruncate = false
         }
-        let isSynced = isSynced && !mutant("sync")
-        if isSynced { try syncAhead() }
         guard isSynced != isSynchronousFull || mustSetSynchronous, !connection.isInMemory else { return }
         // Setting it may succeed while reading it back fails.
         mustSetSynchronous = true
@@ -262,7 +265,8 @@ final class GroupCommitter {
 
     /// Syncs what earlier commits have left, while no lock is held: commits of others wait for the rest.
     private func syncAhead() throws {
-        guard connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
+        // If a sync has failed, the WAL is copied and truncated first.
+        guard !mustTruncate, connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
         do { try connection.syncWAL() } catch {
             // What was not synced may be lost, and with it all that follows in the WAL.
             mustTruncate = !mutant("log after a failed sync")

@@ -14,11 +14,15 @@ struct CheckpointPolicy {
     /// Synced commits are small if they add fewer frames on average, as those of one message; groups would
     /// pay more for checkpoints than they save in syncs.
     static let smallCommit = 4
-    /// After a try that a reader has blocked, none is made for so many times as long as it took.
+    /// After a try that copied nothing, none is made for so many times as long as it took.
     static let restFactor = 32
+    /// The longest of these rests: the WAL is short again soon after the reader has ended.
+    static let longestRest: Duration = .seconds(2)
     /// Frames at the last checkpoint, until the WAL restarts.
     private var copied = 0
     private var syncedCommits = 0
+    /// What the last checkpoint has left copied.
+    private var reached = 0
     /// No try is made before this time, asked for or not.
     private var restsUntil = ContinuousClock.now
 
@@ -35,9 +39,19 @@ struct CheckpointPolicy {
     /// Records a checkpoint made or tried: the next one follows when the WAL has grown by as much again.
     mutating func checkpointed(at frames: Int) { (copied, syncedCommits) = (frames, 0) }
 
-    /// Records that a reader has blocked a checkpoint.
-    mutating func blocked(since start: ContinuousClock.Instant, now: ContinuousClock.Instant = .now) {
-        restsUntil = now + start.duration(to: now) * Self.restFactor
+    /// Records how much of the WAL a checkpoint found copied, by itself or by earlier ones, and of how much.
+    ///
+    /// One that has copied nothing more is followed by a rest.
+    mutating func copied(
+        _ reached: Int,
+        of frames: Int,
+        since start: ContinuousClock.Instant,
+        now: ContinuousClock.Instant = .now
+    ) {
+        let isInVain = reached < frames && reached == self.reached
+        self.reached = reached
+        let rest = min(start.duration(to: now) * Self.restFactor, Self.longestRest)
+        restsUntil = isInVain ? now + rest : now
     }
 
     func mayTry(at now: ContinuousClock.Instant) -> Bool { now >= restsUntil }

@@ -156,7 +156,11 @@ final class WALGuard {
     private func copyAhead() throws(SQLiteError) {
         for _ in 0..<Self.aheadLimit {
             guard connection.walFrames - copied > Self.lockedLimit else { return }
-            do { try pin.renew() } catch { return }
+            // The old pin may keep a checkpoint of others and a commit that restarted the WAL apart.
+            do {
+                if try pin.isHeld && connection.isOtherCheckpointing() && !mutant("renewed pin") { return }
+                try pin.renew()
+            } catch { return }
             let result = try connection.checkpoint(.passive)
             // A reader blocks the copy: the following checkpoint waits for it.
             guard result.copied > copied else { return }
