@@ -43,13 +43,13 @@ struct CheckpointPolicyTests {
         var policy = CheckpointPolicy()
         let start = ContinuousClock.now
         let end = start + .milliseconds(10)
-        policy.copied(5_000, of: 20_000, since: start, now: end)
+        policy.ended(copied: 5_000, of: 20_000, since: start, now: end)
         #expect(policy.mayTry(at: end), "it has copied a part")
-        policy.copied(5_000, of: 20_000, since: start, now: end)
+        policy.ended(copied: 5_000, of: 20_000, since: start, now: end)
         #expect(!policy.mayTry(at: end + .milliseconds(319)) && policy.mayTry(at: end + .milliseconds(320)))
-        policy.copied(5_000, of: 90_000, since: start, now: start + .seconds(1))
+        policy.ended(copied: 5_000, of: 90_000, since: start, now: start + .seconds(1))
         #expect(!policy.mayTry(at: start + .milliseconds(2_999)) && policy.mayTry(at: start + .seconds(3)))
-        policy.copied(90_000, of: 90_000, since: start, now: end)
+        policy.ended(copied: 90_000, of: 90_000, since: start, now: end)
         #expect(policy.mayTry(at: end), "the reader has ended")
     }
 }

@@ -30,6 +30,16 @@ struct WALReaderTests {
         try guarded.log.checkpointed()
     }
 
+    /// After a reader, a foreign connection has copied all: the next commit begins the log anew.
+    private func copyAllByOther() throws -> Connection {
+        let checkpointer = try site.connect(site.disk.name)
+        try meetReader()
+        site.commit(rows: 1...40, by: guarded)
+        reader.rollback()
+        #expect(try checkpointer.checkpoint(.passive).isComplete)
+        return checkpointer
+    }
+
     @Test("G12: a checkpoint does not wait again for a reader that stays")
     func waitsOnce() throws {
         try meetReader()
@@ -101,11 +111,7 @@ struct WALReaderTests {
 
     @Test("G1: a long log is not copied ahead under a foreign checkpoint, which would meet a newer pin")
     func aheadUnderCheckpoint() throws {
-        let checkpointer = try site.connect(site.disk.name)
-        try meetReader()
-        site.commit(rows: 1...40, by: guarded)
-        reader.rollback()
-        #expect(try checkpointer.checkpoint(.passive).isComplete)
+        let checkpointer = try copyAllByOther()
         var tries: [Checkpoint] = []
         site.disk.onCheckpoint {
             // The foreign checkpoint does not know of these pages.
@@ -133,11 +139,7 @@ struct WALReaderTests {
 
     @Test("G1: the pin stays when a commit begins the log anew under a foreign checkpoint, too")
     func restartUnderCheckpoint() throws {
-        let checkpointer = try site.connect(site.disk.name)
-        try meetReader()
-        site.commit(rows: 1...40, by: guarded)
-        reader.rollback()
-        #expect(try checkpointer.checkpoint(.passive).isComplete)
+        let checkpointer = try copyAllByOther()
         var answers: [Bool] = []
         site.disk.onCheckpoint {
             for _ in 0..<3 {

@@ -77,7 +77,7 @@ extension GroupCommitter {
             let result = try walGuard?.checkpoint() ?? connection.checkpoint(.passive)
             try walGuard?.checkpointed()
             trouble.pinned(result.frames - result.copied)
-            checkpoints.copied(result.copied, of: result.frames, since: start)
+            checkpoints.ended(copied: result.copied, of: result.frames, since: start)
             if space == .none { space = .isDue }
             logger.trace(
                 "checkpoint",

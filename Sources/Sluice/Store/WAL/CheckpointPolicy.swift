@@ -42,8 +42,8 @@ struct CheckpointPolicy {
     /// Records how much of the WAL a checkpoint found copied, by itself or by earlier ones, and of how much.
     ///
     /// One that has copied nothing more is followed by a rest.
-    mutating func copied(
-        _ reached: Int,
+    mutating func ended(
+        copied reached: Int,
         of frames: Int,
         since start: ContinuousClock.Instant,
         now: ContinuousClock.Instant = .now
