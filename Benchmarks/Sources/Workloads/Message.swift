@@ -35,7 +35,8 @@ extension Message {
         }
     }
 
-    /// Messages whose texts are those of several, one after the other, and have a number of bytes at least.
+    /// Messages whose texts are those of several, one after the other, and have a number of bytes at least; or of
+    /// a part of one, and then about that many.
     static func joined(_ messages: [Message], size: Int, count: Int) -> [Message] {
         (0..<count).map { number in
             var next = number
@@ -44,6 +45,7 @@ extension Message {
                 next += 1
                 message.text += "\n" + messages[next % messages.count].text
             }
+            if number == next { message.text = String(message.text.prefix(size)) }
             return message
         }
     }

@@ -1,3 +1,4 @@
+internal import Sluice
 internal import Synchronization
 
 /// Counts the starts of handlers, and tells when there have been enough.
@@ -55,4 +56,24 @@ final class Moments: Sendable {
     }
 
     var all: [Int64] { moments.withLock { $0 } }
+}
+
+/// When the actions of interest started, in nanoseconds of ``OwnProcess/now``.
+final class StartTimes: Sendable {
+    private struct State {
+        var isOn = false
+        var times: [ActionID: Int64] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// From here on starts are noted; those before are many, and nobody asks for them.
+    func begin() { state.withLock { $0.isOn = true } }
+
+    func note(_ id: ActionID) {
+        let now = OwnProcess.now
+        state.withLock { if $0.isOn { $0.times[id] = now } }
+    }
+
+    subscript(_ id: ActionID) -> Int64 { state.withLock { $0.times[id] ?? 0 } }
 }

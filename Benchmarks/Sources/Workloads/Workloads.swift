@@ -10,7 +10,7 @@ struct Workloads: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         subcommands: [
             Measure.self, Flow.self, Fill.self, Backlog.self, Blocked.self, Start.self, Idle.self, Wake.self,
-            Share.self, Payloads.self,
+            Share.self, Point.self, Steady.self, Files.self, Payloads.self,
         ]
     )
 
@@ -78,7 +78,7 @@ struct Measure: AsyncParsableCommand {
 /// Writes the payloads of a run, one JSON text a line, as the library's encoder writes them.
 struct Payloads: ParsableCommand {
     @Option(help: "Chat, one message a line; without it messages are made up.") var from: String?
-    @Option(help: "The bytes that a text has at least: those of several messages.") var size: Int?
+    @Option(help: "The bytes that a text has: those of several messages, or of a part of one.") var size: Int?
     @Argument(help: "The file to write.") var output: String
 
     /// Enough that they are not all in the processor's cache because they are few.

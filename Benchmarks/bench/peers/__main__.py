@@ -10,6 +10,7 @@ from .. import machine, results
 from ..measure import HERE, Bench
 from .cells import PEERS
 from .measure import Runner, Section
+from .promises import tried
 
 
 def arguments() -> argparse.Namespace:
@@ -19,6 +20,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="samples of each cell at most; 5")
     parser.add_argument("--scale", type=float, default=1, help="times the usual number of actions; 1")
     parser.add_argument("--seconds", type=float, default=20, help="after which a cell stops; 20")
+    parser.add_argument("--promises", action="store_true",
+                        help="try alone what the peers promise, and keep the rates that the page has")
     parser.add_argument("--directory", type=Path, default=HERE / ".build",
                         help="where the databases are made and removed; default: beside this file's package")
     return parser.parse_args()
@@ -33,12 +36,16 @@ def measure(section: Section, directory: Path) -> dict[str, Any]:
         before = machine.load_average()
         rows = Runner(bench, disk, section).rows()
         facts += [f"load average before {before}, after {machine.load_average()}", *disk.report()]
-    return {"facts": facts, "rounds": section.rounds, "seconds": section.seconds, "rows": rows}
+    return {"facts": facts, "rounds": section.rounds, "seconds": section.seconds, "rows": rows,
+            "promises": tried(section.only)}
 
 
 def main() -> None:
     options = arguments()
     section = Section(options.rounds, options.scale, options.seconds, options.only)
+    if options.promises:
+        sys.stdout.write(results.write("latest", {"peers": results.read("latest")["peers"] | {"promises": tried([])}}))
+        return
     found = measure(section, options.directory)
     sys.stdout.write(results.write("latest" if section.is_whole else "partial", {"peers": found}))
 

@@ -1,0 +1,166 @@
+"""The page of the curves: for each a paragraph, a plot and a table."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .lines import Line, Panel, draw, short
+
+Point = dict
+
+
+@dataclass(frozen=True)
+class Column:
+    """A number of each point: its words, where it is, and what it is divided by to be shown."""
+
+    text: str
+    key: str
+    unit: float = 1
+    digits: int = 0
+
+    def cell(self, point: Point) -> str:
+        if self.key not in point:
+            return "–"
+        middle, low, high = (value / self.unit for value in point[self.key])
+        form = f"{{:,.{self.digits}f}}"
+        return f"{form.format(middle)} ({form.format(low)} to {form.format(high)})"
+
+    def line(self, points: list[Point]) -> Line:
+        found = [point.get(self.key) for point in points]
+        return Line(self.text, [tuple(value / self.unit for value in values) if values else None
+                                for values in found])
+
+
+@dataclass(frozen=True)
+class Curve:
+    head: str
+    # What a user can expect, and which option to change.
+    words: str
+    x_title: str
+    x: Callable[[Point], str]
+    columns: list[Column]
+    # Of the plot: a title, the texts of the columns, and whether the scale is logarithmic.
+    panels: list[tuple[str, list[str], bool]]
+
+
+ENQUEUE = Column("enqueue, batches of 1,000", "enqueue")
+DRAIN = Column("drain", "drain")
+CALL = Column("enqueue returns, p50, ms", "enqueueP50", 1e3, 2)
+CALL_99 = Column("p99, ms", "enqueueP99", 1e3, 1)
+START = Column("handler starts, p50, ms", "startP50", 1e3, 2)
+START_99 = Column("start p99, ms", "startP99", 1e3, 1)
+LATENCY = ("milliseconds from the call", [CALL.text, START.text, START_99.text], True)
+
+CURVES = {
+    "backlog": Curve(
+        "By backlog", "", "actions that wait", lambda point: short(point["waiting"]),
+        [Column("drain of the backlog", "backlog"), ENQUEUE, DRAIN, CALL, START, START_99],
+        [("actions a second", ["drain of the backlog", ENQUEUE.text, DRAIN.text], True), LATENCY]),
+    "queues": Curve(
+        "By queues", "", "queues", lambda point: short(point["queues"]),
+        [ENQUEUE, DRAIN, CALL, START, START_99, Column("MB while all wait", "waitingMemory", 1e6),
+         Column("MB afterwards", "memory", 1e6)],
+        [("actions a second", [ENQUEUE.text, DRAIN.text], True), LATENCY,
+         ("memory of the process, MB", ["MB while all wait", "MB afterwards"], False)]),
+    "payload": Curve(
+        "By payload", "", "bytes", lambda point: short(float(f"{point['bytes']:.2g}")),
+        [Column("enqueue", "enqueue"), DRAIN, CALL, CALL_99, START, START_99],
+        [("actions a second", ["enqueue", DRAIN.text], True), LATENCY]),
+    "files": Curve(
+        "On several files", "", "files", lambda point: short(point["files"]),
+        [ENQUEUE, DRAIN], [("actions a second", [ENQUEUE.text, DRAIN.text], False)]),
+}
+HANDLERS = Curve(
+    "By the time of handlers", "", "milliseconds that a handler waits", lambda point: short(point["pause"]),
+    [DRAIN, START, START_99], [])
+HOUR = Curve("An hour of a steady load", "", "minutes", lambda point: short(point["second"] // 60), [], [])
+
+
+def page(found: dict) -> str:
+    sections = [[
+        "# As it grows", "",
+        "`Benchmarks/growth` measures these curves through the public interface, with payloads of real chat. Enqueues "
+        "are FULL, settlings NORMAL, synced within a second. A number is the median, with the lowest and the highest "
+        "in brackets; times are from the call of `enqueue`, one action every 2 ms, each in a task of its own.",
+    ]]
+    for name, curve in CURVES.items():
+        if name in found:
+            sections.append(_section(name, curve, found[name], _table(curve, found[name]["points"])))
+    if "handlers" in found:
+        sections.append(_section("handlers", HANDLERS, found["handlers"], _handlers(found["handlers"]["points"])))
+    if "hour" in found:
+        sections.append(_section("hour", HOUR, found["hour"], _hour(found["hour"]["points"])))
+    return "\n\n".join("\n".join(section) for section in sections) + "\n"
+
+
+def _section(name: str, curve: Curve, part: dict, table: list[str]) -> list[str]:
+    return [f"## {curve.head}", "", curve.words, "", f"![{curve.head}](growth-{name}.svg)", "", *table, "",
+            f"{'; '.join(part['facts'])}."]
+
+
+def _table(curve: Curve, points: list[Point]) -> list[str]:
+    head = [curve.x_title, *(column.text for column in curve.columns)]
+    return [
+        f"| {' | '.join(head)} |", f"| {' | '.join(['---:'] * len(head))} |",
+        *(f"| {' | '.join([curve.x(point), *(column.cell(point) for column in curve.columns)])} |"
+          for point in points),
+    ]
+
+
+def _handlers(points: list[Point]) -> list[str]:
+    """A line for each concurrency and pause, beside what the waiting alone allows."""
+    lines = ["| concurrency | a handler waits, ms | the waiting allows, a second | drain, a second | of that |",
+             "| ---: | ---: | ---: | ---: | ---: |"]
+    for point in points:
+        limit = point["limit"]
+        share = f"{point['drain'][0] / limit:.2f}" if limit else "–"
+        lines.append(f"| {point['concurrency']} | {point['pause']} | {f'{limit:,.0f}' if limit else '–'} | "
+                     f"{DRAIN.cell(point)} | {share} |")
+    return lines
+
+
+def _hour(points: list[Point]) -> list[str]:
+    """Every tenth part of it."""
+    lines = ["| minute | file, MB | WAL, MB | memory, MB | share of a core | a second |",
+             "| ---: | ---: | ---: | ---: | ---: | ---: |"]
+    step = max(1, len(points) // 10)
+    for point in points[step - 1::step]:
+        lines.append(f"| {point['second'] / 60:.0f} | {point['file'] / 1e6:.1f} | {point['log'] / 1e6:.1f} | "
+                     f"{point['memory'] / 1e6:.1f} | {point['core']:.1%} | {point['rate']:.0f} |")
+    return lines
+
+
+def plots(found: dict) -> dict[str, str]:
+    """The pictures, by the name of their curve."""
+    drawn = {}
+    for name, curve in CURVES.items():
+        if name not in found:
+            continue
+        points, columns = found[name]["points"], {column.text: column for column in curve.columns}
+        panels = [Panel(title, [columns[text].line(points) for text in texts], is_log)
+                  for title, texts, is_log in curve.panels]
+        drawn[name] = draw(curve.head, curve.x_title, [curve.x(point) for point in points], panels)
+    if "handlers" in found:
+        drawn["handlers"] = _draw_handlers(found["handlers"]["points"])
+    if "hour" in found:
+        drawn["hour"] = _draw_hour(found["hour"]["points"])
+    return drawn
+
+
+def _draw_handlers(points: list[Point]) -> str:
+    pauses = sorted({point["pause"] for point in points})
+    lines = []
+    for concurrency in sorted({point["concurrency"] for point in points}):
+        by_pause = {point["pause"]: tuple(point["drain"]) for point in points if point["concurrency"] == concurrency}
+        lines.append(Line(f"{concurrency} at the same time", [by_pause.get(pause) for pause in pauses]))
+    return draw(HANDLERS.head, HANDLERS.x_title, [short(pause) for pause in pauses],
+                [Panel("drain, actions a second", lines, is_log=True)])
+
+
+def _draw_hour(points: list[Point]) -> str:
+    def line(name: str, key: str, unit: float) -> Line:
+        return Line(name, [(point[key] / unit,) * 3 for point in points])
+
+    panels = [Panel("MB on disk", [line("file", "file", 1e6), line("WAL", "log", 1e6)]),
+              Panel("MB in memory", [line("the process", "memory", 1e6)]),
+              Panel("per cent of a core", [line("the process", "core", 0.01)])]
+    return draw(HOUR.head, HOUR.x_title, [HOUR.x(point) for point in points], panels)
