@@ -269,7 +269,7 @@ final class GroupCommitter {
         guard !mustTruncate, connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
         do { try connection.syncWAL() } catch {
             // What was not synced may be lost, and with it all that follows in the WAL.
-            mustTruncate = !mutant("log after a failed sync")
+            mustTruncate = !mutant("log after a failed sync ahead")
             throw error
         }
         syncedFrames = connection.walFrames
