@@ -35,8 +35,9 @@ extension Message {
         }
     }
 
-    /// Messages whose texts are those of several, one after the other, and have a number of bytes at least; or of
-    /// a part of one, and then about that many.
+    /// Messages whose texts are those of several, one after the other, and have a number of bytes at least.
+    ///
+    /// If one message is longer than that, only a part of it is used.
     static func joined(_ messages: [Message], size: Int, count: Int) -> [Message] {
         (0..<count).map { number in
             var next = number

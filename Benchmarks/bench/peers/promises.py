@@ -1,4 +1,4 @@
-"""What each peer does for its rate: whether a claim survives its process, a failure blocks, and a worker may be late."""
+"""What each peer does for its rate: whether a claim survives, a failure blocks, and a worker may be late."""
 
 import json
 import subprocess
