@@ -76,6 +76,7 @@ interface: setup-traits  ## Write the public interface, which `make test` compar
 	.ci/interface --update
 
 docs: setup-traits  ## Write the documentation of the libraries to .build/documentation
+	swift build --enable-all-traits
 	.ci/docs
 
 setup-tests:

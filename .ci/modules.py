@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,4 +24,13 @@ def options():
         # libpq's headers: Debian keeps them in a folder of their own.
         "-Xcc", "-I" + output_of("pg_config", "--includedir"),
         *(word for path in maps for word in ("-Xcc", f"-fmodule-map-file={path}")),
+        *(("-sdk", output_of("xcrun", "--show-sdk-path")) if sys.platform == "darwin" else ()),
     ]
+
+
+def extract_symbols(library, folder):
+    """Writes the graphs of a library's public symbols: its own, and those that it adds to types of others."""
+    output_of(
+        "swift", "symbolgraph-extract", "-module-name", library, "-minimum-access-level", "public",
+        "-skip-synthesized-members", "-output-dir", folder, *options(),
+    )
