@@ -23,6 +23,8 @@ package struct Checkpoint: Hashable, Sendable {
     package let copied: Int
     /// Whether a reader or writer prevented a complete copy.
     package let wasBlocked: Bool
+    /// Whether another checkpoint was under way, so that SQLite counts no frames and answers −1 for both.
+    package var wasRefused: Bool { frames < 0 }
 }
 
 extension Connection {

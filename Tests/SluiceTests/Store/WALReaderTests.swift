@@ -125,6 +125,25 @@ struct WALReaderTests {
         #expect(try site.isIntact())
     }
 
+    @Test("G12: a checkpoint that another one keeps from beginning does not count as complete")
+    func refused() throws {
+        let checkpointer = try site.connect(site.disk.name)
+        try meetReader()
+        reader.rollback()
+        var tries: [Checkpoint] = []
+        site.disk.onCheckpoint {
+            do { try tries.append(guarded.log.checkpoint()) } catch { Issue.record(error) }
+        }
+        _ = try checkpointer.checkpoint(.passive)
+        #expect(tries.count == 1 && tries[0].wasRefused)
+        site.commit(rows: 1...4, by: guarded)
+        #expect(!guarded.log.isPinned)
+        #expect(try guarded.log.checkpoint().isComplete)
+        try guarded.log.checkpointed()
+        site.commit(rows: 1...4, by: guarded)
+        #expect(guarded.log.isPinned)
+    }
+
     @Test("The pin is kept between commits again once a checkpoint is complete")
     func returns() throws {
         try meetReader()

@@ -77,7 +77,9 @@ extension GroupCommitter {
             let result = try walGuard?.checkpoint() ?? connection.checkpoint(.passive)
             try walGuard?.checkpointed()
             trouble.pinned(result.frames - result.copied)
-            checkpoints.ended(copied: result.copied, of: result.frames, since: start)
+            if !result.wasRefused {
+                checkpoints.ended(copied: result.copied, of: result.frames, since: start)
+            }
             if space == .none { space = .isDue }
             logger.trace(
                 "checkpoint",

@@ -199,8 +199,8 @@ final class WALGuard {
             do { try hold() } catch { connection.interrupt() }
             return false
         }
-        isComplete = result.copied == result.frames
-        copied = result.copied
+        isComplete = result.copied == result.frames && (!result.wasRefused || mutant("refused checkpoint"))
+        if !result.wasRefused { copied = result.copied }
         if isComplete { waitInterval = Self.firstWaitInterval }
         lease.checkpointed(isComplete: isComplete)
         return result
