@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// Spreads queues over several files, each with a broker of its own, and enqueues and drains all at the same time.
+/// Spreads queues over several files, each with a broker of its own, and drains all at the same time.
 struct Files: AsyncParsableCommand {
     @OptionGroup var source: Source
     @Option(help: "Files; their names are that of the first one and a number.") var files: Int
