@@ -19,7 +19,7 @@ def arguments() -> argparse.Namespace:
                         help="quick: a fifth of the actions, three rounds; both go on with the peers")
     parser.add_argument("--only", nargs="+", default=[], metavar="W",
                         choices=names, help="these workloads alone")
-    parser.add_argument("--rounds", type=int, help="samples of each; 5, or 3 if quick")
+    parser.add_argument("--rounds", type=int, help="samples of each; 9, or 3 if quick")
     parser.add_argument("--scale", type=float, help="times the usual number of actions; 1, or 0.2 if quick")
     parser.add_argument("--directory", type=Path, default=HERE / ".build",
                         help="where databases are made and removed; default: beside the repository's files")
@@ -58,7 +58,7 @@ def sample(stage: Stage, workload: Workload) -> dict[str, dict[str, float]]:
 def main() -> None:
     options = arguments()
     is_quick = options.form == "quick"
-    rounds, scale = (3, 0.2) if is_quick else (5, 1)
+    rounds, scale = (3, 0.2) if is_quick else (9, 1)
     plan = Plan(options.rounds or rounds, options.scale or scale, options.only)
     with tempfile.TemporaryDirectory(prefix="sluice-bench-", dir=options.directory) as name:
         bench = Bench(HERE / ".build" / "release", Path(name))

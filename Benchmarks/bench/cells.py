@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def is_whole(self) -> bool:
-        return self.scale == 1 and self.rounds >= 5 and not self.only
+        return self.scale == 1 and self.rounds >= 9 and not self.only
 
     def workloads(self) -> list[Workload]:
         return [workload for workload in WORKLOADS if self.includes(workload.name or workload.key)]
@@ -91,16 +91,16 @@ SETTLED = "NORMAL, synced within a second"
 BOTH = "both"
 
 ROWS = [
-    Row("W1", "enqueue, one caller, one at a time", "W1", "enqueue", "FULL", 0.9),
-    Row("W2", "enqueue, 64 callers, one at a time each", "W2", "enqueue", "FULL", 0.5),
-    Row("W3", "enqueue, batches of 1,000", "W3", "enqueue", "FULL", 0.5),
+    Row("W1", "enqueue, one caller, one at a time", "W1", "enqueue", "FULL", 0.95),
+    Row("W2", "enqueue, 64 callers, one at a time each", "W2", "enqueue", "FULL", 0.65),
+    Row("W3", "enqueue, batches of 1,000", "W3", "enqueue", "FULL", 0.7),
     Row("W4", "drain one queue, every settling committed before the next start", "W4", "drain", "FULL", 0.8),
     Row("W4n", "the same", "W4n", "drain", SETTLED, 0.5),
     Row("W5", "drain one queue, as set up", "W5", "drain", SETTLED, 0.5),
-    Row("W6e", "enqueue into 10,000 queues in turn, batches of 1,000", "W6", "enqueue", "FULL", 0.5),
-    Row("W6d", "drain 10,000 queues", "W6", "drain", SETTLED, 0.5),
-    Row("W6et", "the same enqueue, C on a textbook schema", "W6", "enqueue", "FULL", 1.5, "textbook"),
-    Row("W6dt", "the same drain, C on a textbook schema", "W6", "drain", SETTLED, 1.5, "textbook"),
+    Row("W6e", "enqueue into 10,000 queues in turn, batches of 1,000", "W6", "enqueue", "FULL", 0.8),
+    Row("W6d", "drain 10,000 queues", "W6", "drain", SETTLED, 0.45),
+    Row("W6et", "the same enqueue, C on a textbook schema", "W6", "enqueue", "FULL", 1.2, "textbook"),
+    Row("W6dt", "the same drain, C on a textbook schema", "W6", "drain", SETTLED, 0.8, "textbook"),
     Row("W13e", "enqueue 100 KB each into 64 queues, 8 callers", "W13", "enqueue", "FULL", None),
     Row("W13d", "drain the same, which C does not decode", "W13", "drain", SETTLED, None),
     Row("W13", "both", "W13", BOTH, "FULL, settling NORMAL", 0.7),

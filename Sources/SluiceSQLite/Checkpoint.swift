@@ -76,11 +76,16 @@ extension Connection {
     /// Syncs the WAL to the disk, including its truncation, which SQLite does not sync.
     ///
     /// It uses SQLite's own file (`SQLITE_FCNTL_JOURNAL_POINTER`); in memory, without one, it does nothing.
-    package func syncWAL() throws(SQLiteError) {
-        var log: UnsafeMutablePointer<sqlite3_file>?
-        let found = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
-        guard found == SQLITE_OK, let log, let sync = log.pointee.pMethods?.pointee.xSync else { return }
-        let code = sync(log, SQLITE_SYNC_NORMAL)
+    package func syncWAL() throws(SQLiteError) { try sync(SQLITE_FCNTL_JOURNAL_POINTER) }
+
+    /// Syncs the database file to the disk, which a checkpoint does only if it has copied the whole WAL.
+    package func syncDatabase() throws(SQLiteError) { try sync(SQLITE_FCNTL_FILE_POINTER) }
+
+    private func sync(_ pointer: Int32) throws(SQLiteError) {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let found = sqlite3_file_control(handle, "main", pointer, &file)
+        guard found == SQLITE_OK, let file, let sync = file.pointee.pMethods?.pointee.xSync else { return }
+        let code = sync(file, SQLITE_SYNC_NORMAL)
         guard code == SQLITE_OK else { throw SQLiteError(code, on: handle) }
     }
 
@@ -104,7 +109,7 @@ extension Connection {
     }
 
     /// Waits a millisecond, as SQLite does between two tries to get a lock.
-    package static func pause() { sqlite3_sleep(1) }
+    package static func pause(milliseconds: Int32 = 1) { sqlite3_sleep(milliseconds) }
 
     /// The target of the WAL hook, a C function without context of its own.
     final class WALFrameCounter {

@@ -70,6 +70,7 @@ struct Point: AsyncParsableCommand {
         await broker.waitUntilIdle()
         await broker.stop()
         try await running
+        if hold { try await broker.endHolds(matching: "conversation/*") }
         guard broker.statistics.succeeded == count + probes else {
             throw WrongResult(description: "\(broker.statistics.succeeded) run, of \(count + probes)")
         }

@@ -52,4 +52,12 @@ struct CheckpointPolicyTests {
         policy.ended(copied: 90_000, of: 90_000, since: start, now: end)
         #expect(policy.mayTry(at: end), "the reader has ended")
     }
+
+    @Test("After a checkpoint of others has refused a try, the next one is made soon, and not at once")
+    func refused() {
+        var policy = CheckpointPolicy()
+        let now = ContinuousClock.now
+        policy.refused(now: now)
+        #expect(!policy.mayTry(at: now + .milliseconds(99)) && policy.mayTry(at: now + .milliseconds(100)))
+    }
 }

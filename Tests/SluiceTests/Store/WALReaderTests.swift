@@ -92,6 +92,36 @@ struct WALReaderTests {
         #expect(try site.isIntact())
     }
 
+    @Test("G12: so is a log that others have made long, of which no own commit has heard")
+    func longByOthers() throws {
+        let long = try site.guarded(site.disk.name, nonce: 2)
+        site.commit(rows: 1...2, by: long)
+        site.commit(rows: 1...40, pages: CheckpointPolicy.shortWAL + 100)
+        var count = 0
+        site.disk.onCheckpoint { [site] in
+            site.commit(rows: 1...4)
+            count += 1
+        }
+        #expect(try long.log.checkpoint(isLong: true).isComplete)
+        #expect(count == 1 && site.refusals == 0)
+        #expect(try site.isIntact())
+    }
+
+    @Test("G12: what was copied without the write lock is synced without it, though others commit meanwhile")
+    func syncedAhead() throws {
+        let journal = PowerJournal()
+        site.disk.observe(journal)
+        let long = try site.guarded(site.disk.name, nonce: 2)
+        repeat { site.commit(rows: 1...40, by: long) } while long.connection.walFrames <= 1_100
+        site.disk.onCheckpoint { [site] in site.commit(rows: 1...4) }
+        let earlier = journal.entries.count
+        #expect(try long.log.checkpoint().isComplete)
+        let syncs = journal.entries.dropFirst(earlier).count { entry in
+            if case .synced(let path) = entry { path.hasSuffix(".sqlite") } else { false }
+        }
+        #expect(syncs == 2)
+    }
+
     @Test("G12: so is a long log that has begun anew and is as long again")
     func longWALAgain() throws {
         let long = try site.guarded(site.disk.name, nonce: 2)

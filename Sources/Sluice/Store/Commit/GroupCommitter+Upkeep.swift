@@ -32,17 +32,39 @@ extension GroupCommitter {
     private func truncateWAL() {
         checkpoints.checkpointed(at: connection.walFrames)
         trouble.startCheckpoint()
+        let start = ContinuousClock.now
         do {
-            let patience = WALGuard.patience
-            connection.setBusyTimeout(patience)
-            let result = try walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)
+            try restoreSynchronous()
+            connection.setBusyTimeout(WALGuard.patience)
+            let result = try walGuard?.truncate() ?? connection.checkpoint(.truncate)
             try walGuard?.checkpointed()
+            ended(result, since: start)
             trouble.erased(!result.wasBlocked)
-            if space == .none { space = .isDue }
         } catch {
             trouble.erased(false)
-            upkeepFailed("truncating the WAL failed", error)
+            checkpointFailed("truncating the WAL failed", error)
         }
+    }
+
+    /// Records what a checkpoint has copied; one that another's has refused is made later.
+    private func ended(_ result: Checkpoint, since start: ContinuousClock.Instant) {
+        guard !result.wasRefused else {
+            checkpoints.refused()
+            return trouble.askForCheckpoint()
+        }
+        trouble.pinned(result.frames - result.copied)
+        checkpoints.ended(copied: result.copied, of: result.frames, since: start)
+        if space == .none { space = .isDue }
+        let counts = ["frames": "\(result.frames)", "copied": "\(result.copied)"] as Logger.Metadata
+        logger.trace("checkpoint", metadata: counts)
+    }
+
+    /// Records a failed checkpoint: it leaves the WAL longer, unless it has failed to sync.
+    private func checkpointFailed(_ message: Logger.Message, _ error: any Error) {
+        upkeepFailed(message, error)
+        // The system tells of lost pages once: the next sync would succeed without them.
+        let isSync = (error as? SQLiteError)?.code == .ioErrorSync
+        if isSync, !mutant("failed sync of a checkpoint") { syncFailed(clearing: .zero) }
     }
 
     /// Writes the order to disk; after a failure it stays in memory until there is more to write.
@@ -69,24 +91,18 @@ extension GroupCommitter {
     /// Copies the WAL into the database, as far as readers allow; a failure only leaves the WAL longer.
     private func checkpoint() {
         let frames = connection.walFrames
+        let isAsked = trouble.isCheckpointAsked
         checkpoints.checkpointed(at: frames)
         trouble.startCheckpoint()
         if let walGuard, walGuard.leavesCheckpoint(of: frames) { return trouble.pinned(0) }
         let start = ContinuousClock.now
         do {
-            let result = try walGuard?.checkpoint() ?? connection.checkpoint(.passive)
+            try restoreSynchronous()
+            let result = try walGuard?.checkpoint(isLong: isAsked) ?? connection.checkpoint(.passive)
             try walGuard?.checkpointed()
-            trouble.pinned(result.frames - result.copied)
-            if !result.wasRefused {
-                checkpoints.ended(copied: result.copied, of: result.frames, since: start)
-            }
-            if space == .none { space = .isDue }
-            logger.trace(
-                "checkpoint",
-                metadata: ["frames": "\(result.frames)", "copied": "\(result.copied)"]
-            )
+            ended(result, since: start)
         } catch {
-            upkeepFailed("checkpoint failed", error)
+            checkpointFailed("checkpoint failed", error)
         }
     }
 

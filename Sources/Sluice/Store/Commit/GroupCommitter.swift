@@ -88,6 +88,7 @@ final class GroupCommitter {
         }
         let isSynced = group.contains { durability.syncs($0.sync) } && !mutant("sync")
         do { if isSynced { try syncAhead() } } catch {
+            syncFailed(clearing: mutant("log after a failed sync ahead") ? nil : .zero)
             isolate(group, after: SluiceError(wrapping: error, doing: "syncing"))
             return true
         }
@@ -245,16 +246,47 @@ final class GroupCommitter {
 
     private func prepare(isSynced: Bool) throws {
         try connection.endLeftover()
-        if mustTruncate {
-            connection.setBusyTimeout(lockTimeout)
-            let result = try walGuard?.truncate(within: lockTimeout) ?? connection.checkpoint(.truncate)
-            guard !result.wasBlocked else {
+        try setSynchronous(isFull: isSynced)
+        if mustTruncate { try clearWAL(within: lockTimeout) }
+    }
+
+    /// Copies and truncates the WAL after a failed sync.
+    ///
+    /// It holds the write lock half of the time at most, while it waits for readers.
+    private func clearWAL(within timeout: Duration) throws {
+        let deadline = ContinuousClock.now + timeout
+        let patience = min(max(timeout, .milliseconds(1)), WALGuard.patience)
+        connection.setBusyTimeout(patience)
+        while try (walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)).wasBlocked {
+            guard ContinuousClock.now < deadline else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
-            // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
-            if !mutant("synced cut") { try connection.syncWAL() }
-            mustTruncate = false
+            Connection.pause(milliseconds: Int32(WALGuard.patience / .milliseconds(1)))
         }
+        // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
+        if !mutant("synced cut") { try connection.syncWAL() }
+        mustTruncate = false
+    }
+
+    /// Notes that a sync failed: what was not synced may be lost, and with it all that follows in the WAL.
+    ///
+    /// The WAL is cleared at once if nobody is in the way, as other processes may commit too.
+    func syncFailed(clearing timeout: Duration?) {
+        guard let timeout else { return }
+        mustTruncate = true
+        do {
+            try connection.endLeftover()
+            try clearWAL(within: timeout)
+        } catch { logger.warning("a sync failed, and the WAL stays", metadata: ["error": "\(error)"]) }
+    }
+
+    /// Sets `synchronous` to what it should be, after a check for other checkpoints may have left it off.
+    func restoreSynchronous() throws {
+        if mustSetSynchronous { try setSynchronous(isFull: isSynchronousFull) }
+    }
+
+    /// Sets the level of `synchronous`, if it is another one or unknown.
+    private func setSynchronous(isFull isSynced: Bool) throws {
         guard isSynced != isSynchronousFull || mustSetSynchronous, !connection.isInMemory else { return }
         // Setting it may succeed while reading it back fails.
         mustSetSynchronous = true
@@ -267,11 +299,7 @@ final class GroupCommitter {
     private func syncAhead() throws {
         // If a sync has failed, the WAL is copied and truncated first.
         guard !mustTruncate, connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
-        do { try connection.syncWAL() } catch {
-            // What was not synced may be lost, and with it all that follows in the WAL.
-            mustTruncate = !mutant("log after a failed sync ahead")
-            throw error
-        }
+        try connection.syncWAL()
         syncedFrames = connection.walFrames
     }
 

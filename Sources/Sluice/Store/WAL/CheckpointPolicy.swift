@@ -18,6 +18,8 @@ struct CheckpointPolicy {
     static let restFactor = 32
     /// The longest of these rests: the WAL is short again soon after the reader has ended.
     static let longestRest: Duration = .seconds(2)
+    /// The rest after a try that another checkpoint has refused.
+    static let refusedRest: Duration = .milliseconds(100)
     /// Frames at the last checkpoint, until the WAL restarts.
     private var copied = 0
     private var syncedCommits = 0
@@ -53,6 +55,9 @@ struct CheckpointPolicy {
         let rest = min(start.duration(to: now) * Self.restFactor, Self.longestRest)
         restsUntil = isInVain ? now + rest : now
     }
+
+    /// Records that another checkpoint was under way: the next try is made soon after it.
+    mutating func refused(now: ContinuousClock.Instant = .now) { restsUntil = now + Self.refusedRest }
 
     func mayTry(at now: ContinuousClock.Instant) -> Bool { now >= restsUntil }
 }

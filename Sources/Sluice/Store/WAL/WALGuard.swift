@@ -57,7 +57,7 @@ final class WALGuard {
     private var isIdle = false
     private var isComplete = true
     private var copied = 0
-    /// Before this time no checkpoint waits, if the last one was not complete.
+    /// Before this time no checkpoint waits, as the last one that did has waited in vain.
     private var nextWait = ContinuousClock.now
     private var waitInterval = firstWaitInterval
     /// Whether the pin was taken in the open transaction.
@@ -139,39 +139,68 @@ final class WALGuard {
     /// Returns whether another process is responsible for a WAL with so many frames.
     func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
 
-    func checkpoint() throws(SQLiteError) -> Checkpoint {
-        try copyAhead()
-        let waits = isComplete || ContinuousClock.now >= nextWait
+    /// Copies the WAL, as far as readers allow.
+    ///
+    /// - Parameter isLong: Whether commits of others may have made the WAL long since the last own commit.
+    func checkpoint(isLong: Bool = false) throws -> Checkpoint {
+        let blocked = try copyAhead(isLong: isLong)
+        let waits = ContinuousClock.now >= nextWait
+        // Without waiting it would only search a long WAL once more, with the write lock held.
+        if let blocked, !waits { return ended(blocked) }
         var result = try checkpoint(.full, waits ? Self.patience : .zero)
         // If all was copied ahead, nothing waited for the pin, which would keep the WAL from restarting.
         if isComplete, pin.isHeld { result = try checkpoint(.restart, .zero) }
-        if waits, !isComplete {
-            nextWait = .now + waitInterval
-            waitInterval = min(waitInterval * 2, Self.longestWaitInterval)
-        }
+        if waits, !isComplete, !result.wasRefused { waitedInVain() }
         return result
     }
 
-    /// Copies most of a long WAL without the write lock: no commit can restart it, as the pin is at its end.
-    private func copyAhead() throws(SQLiteError) {
-        for _ in 0..<Self.aheadLimit {
-            guard connection.walFrames - copied > Self.lockedLimit else { return }
-            // The old pin may keep a checkpoint of others and a commit that restarted the WAL apart.
-            do {
-                if try pin.isHeld && connection.isOtherCheckpointing() && !mutant("renewed pin") { return }
-                try pin.renew()
-            } catch { return }
-            let result = try connection.checkpoint(.passive)
-            // A reader blocks the copy: the following checkpoint waits for it.
-            guard result.copied > copied else { return }
-            copied = result.copied
-            guard result.frames - copied > Self.lockedLimit else { return }
-        }
+    /// Copies and truncates the WAL, if no reader stays.
+    func truncate() throws -> Checkpoint {
+        let waits = ContinuousClock.now >= nextWait
+        let result = try truncate(within: waits ? Self.patience : .zero)
+        if waits, result.wasBlocked, !result.wasRefused { waitedInVain() }
+        return result
     }
 
-    func truncate(within patience: Duration) throws(SQLiteError) -> Checkpoint {
-        try copyAhead()
+    /// Copies and truncates the WAL, and waits so long for readers, with the write lock held.
+    func truncate(within patience: Duration) throws -> Checkpoint {
+        _ = try copyAhead()
         return try checkpoint(.truncate, patience)
+    }
+
+    private func waitedInVain() {
+        nextWait = .now + waitInterval
+        waitInterval = min(waitInterval * 2, Self.longestWaitInterval)
+    }
+
+    /// Copies most of a long WAL without the write lock: no commit can restart it, as the pin is at its end.
+    ///
+    /// - Returns: The result if a reader has kept it from copying anything.
+    private func copyAhead(isLong: Bool = false) throws -> Checkpoint? {
+        let earlier = copied
+        let blocked = try copyUnlocked(isLong: isLong)
+        // If others commit meanwhile, SQLite leaves the sync to the checkpoint with the write lock held.
+        if copied > earlier { try connection.syncDatabase() }
+        return blocked
+    }
+
+    private func copyUnlocked(isLong: Bool) throws -> Checkpoint? {
+        var isLong = isLong
+        for _ in 0..<Self.aheadLimit {
+            guard isLong || connection.walFrames - copied > Self.lockedLimit else { return nil }
+            isLong = false
+            // The old pin may keep a checkpoint of others and a commit that restarted the WAL apart.
+            if pin.isHeld, try connection.isOtherCheckpointing(), !mutant("renewed pin") { return nil }
+            do { try pin.renew() } catch { return nil }
+            let result = try connection.checkpoint(.passive)
+            // A reader blocks the copy: the following checkpoint waits for it.
+            guard result.copied > copied else {
+                return result.frames - result.copied > Self.lockedLimit ? result : nil
+            }
+            copied = result.copied
+            guard result.frames - copied > Self.lockedLimit else { return nil }
+        }
+        return nil
     }
 
     /// Takes the pin again after a checkpoint if this process has the lease; releases it if a reader blocks.
@@ -183,7 +212,7 @@ final class WALGuard {
         }
     }
 
-    private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws(SQLiteError) -> Checkpoint {
+    private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws -> Checkpoint {
         let deadline = ContinuousClock.now + patience
         let result = try connection.checkpoint(mode) { [self] in
             if pin.isHeld {
@@ -199,9 +228,14 @@ final class WALGuard {
             do { try hold() } catch { connection.interrupt() }
             return false
         }
+        return ended(result)
+    }
+
+    /// Records the result of a checkpoint.
+    private func ended(_ result: Checkpoint) -> Checkpoint {
         isComplete = result.copied == result.frames && (!result.wasRefused || mutant("refused checkpoint"))
         if !result.wasRefused { copied = result.copied }
-        if isComplete { waitInterval = Self.firstWaitInterval }
+        if isComplete { (waitInterval, nextWait) = (Self.firstWaitInterval, .now) }
         lease.checkpointed(isComplete: isComplete)
         return result
     }
