@@ -180,12 +180,12 @@ final class WALGuard {
         let earlier = copied
         let blocked = try copyUnlocked(isLong: isLong)
         // If others commit meanwhile, SQLite leaves the sync to the checkpoint with the write lock held.
-        if copied > earlier { try connection.syncDatabase() }
+        if copied > earlier, !mutant("synced copy") { try connection.syncDatabase() }
         return blocked
     }
 
     private func copyUnlocked(isLong: Bool) throws -> Checkpoint? {
-        var isLong = isLong
+        var isLong = isLong && !mutant("log of others")
         for _ in 0..<Self.aheadLimit {
             guard isLong || connection.walFrames - copied > Self.lockedLimit else { return nil }
             isLong = false
