@@ -63,11 +63,12 @@ CURVES = {
         [("actions a second", ["drain of the backlog", ENQUEUE.text, DRAIN.text], True), LATENCY]),
     "queues": Curve(
         "By queues",
-        "100,000 actions, or one for each queue if there are more queues. One queue runs one action after the other, "
-        "each with a commit of its own; many queues share commits, so a thousand to a hundred thousand queues are "
-        "the fastest. A queue whose actions only wait costs some 70 bytes of memory, one that has run since the "
-        "start some 500. So a process that runs a million queues in one go needs 0.6 GB: spread them over time, or "
-        "over processes. If the order inside a queue does not matter, use few queues with "
+        "100,000 actions, or one for each queue if there are more queues. One queue runs one action after the "
+        "other, each with a commit of its own; many queues share commits, so a thousand to a hundred thousand "
+        "queues are the fastest. An action that only waits, in a queue of its own, costs some 70 bytes of memory. "
+        "While a broker runs, a queue with work costs some 500, which the process keeps afterwards for the next "
+        "ones. So a million queues that have work at the same time need 0.6 GB: spread them over time, or over "
+        "processes. If the order inside a queue does not matter, use few queues with "
         "`QueueDiscipline.concurrent(_:)`.",
         "queues", lambda point: short(point["queues"]),
         [ENQUEUE, DRAIN, CALL, START, START_99, Column("MB while all wait", "waitingMemory", 1e6),

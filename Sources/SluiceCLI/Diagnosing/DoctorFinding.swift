@@ -79,6 +79,15 @@ struct DoctorFinding {
                 )
             )
         }
+        if facts.missingPlaceCount > 0 {
+            findings.append(
+                .problem(
+                    "the order of the file lacks \(facts.missingPlaceCount) actions, which do not start",
+                    "end all programs that use it, and have the order read anew: "
+                        + "`sqlite3 FILE \"\(FileFacts.missingPlacesRemedy)\"`"
+                )
+            )
+        }
         if facts.isNewer {
             findings.append(.problem("a newer version of Sluice has written the file", "update this tool"))
         } else if facts.steps.isEmpty, facts.damages.isEmpty {

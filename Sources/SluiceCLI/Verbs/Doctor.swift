@@ -35,7 +35,7 @@ struct Doctor: AsyncParsableCommand, Look {
 
     @OptionGroup var store: StoreOption
 
-    @Flag(help: "Compare indexes with their tables too, which reads the whole file several times.")
+    @Flag(help: "Compare indexes and the order with the tables: reads the whole file several times.")
     var full = false
 
     @OptionGroup var output: OutputOption

@@ -35,6 +35,23 @@ import Testing
         #expect(counts.opened > 0 && counts.refused > 0)
     }
 
+    @Test("G15: an order that is lost without a trace is named by the full check, and read anew as it says")
+    func lostOrder() async throws {
+        let file = try await FullFile.make()
+        let place = try FullFile.write(file.bytes)
+        func missing() throws -> Int { try FileFacts(of: place.path, isFull: true).missingPlaceCount }
+        let before = try missing()
+        let connection = try Connection(path: place.path, mode: .write)
+        defer { connection.close() }
+        try connection.execute("DELETE FROM sluice_order_rows")
+        let without = try missing()
+        #expect(before == 0 && without > 0)
+        try connection.execute(FileFacts.missingPlacesRemedy)
+        #expect(try missing() == 0)
+        let report = await RoughUse(place).run()
+        #expect(file.runnable.subtracting(report.ran) == [])
+    }
+
     @Test("A file of zero length is a new one, and one that is cut within its first page is refused")
     func stubs() async throws {
         let file = try await FullFile.make()

@@ -63,7 +63,8 @@ struct RoughUse: Sendable {
         let notes = Notes()
         let facts = await ask("doctor", notes) { try FileFacts(of: path, isFull: true) }
         notes.report.withLock {
-            $0.isDamageFound = facts.map { !$0.damages.isEmpty || !$0.strangers.isEmpty } ?? true
+            $0.isDamageFound =
+                facts.map { !$0.damages.isEmpty || !$0.strangers.isEmpty || $0.missingPlaceCount > 0 } ?? true
         }
         var options = BrokerOptions.on(ManualClock())
         options.file.foreignChangeInterval = .seconds(365 * 86_400)

@@ -26,6 +26,8 @@ package struct FileFacts: Sendable {
     package var missingStepCount = 0
     /// As found by SQLite.
     package var damages: [String] = []
+    /// Actions that are missing in the order, so that they do not start; no check of SQLite's finds them.
+    package var missingPlaceCount = 0
     /// Parts of the schema that differ from the library's, named `trigger x` and so on.
     package var strangers: [String] = []
     /// Whether a connection has held the write lock for a quarter of a second without committing.
@@ -54,7 +56,8 @@ package struct FileFacts: Sendable {
 
     /// Reads a file; throws if there is no such file, or no database in it.
     ///
-    /// If `isFull`, indexes are also compared with their tables, which reads all of the file several times.
+    /// If `isFull`, indexes are also compared with their tables, and the order with the actions. That reads
+    /// all of the file several times.
     package init(of path: String, isFull: Bool) throws(SluiceError) {
         try DatabaseFile.checkPath(path)
         self = try Self.read(try DatabaseFile.absolutePath(path), isFull)
@@ -116,7 +119,23 @@ package struct FileFacts: Sendable {
         strangers = try SchemaPart.strangers(in: connection)
         // A different schema may keep the rest from being read.
         guard strangers.isEmpty else { return (try? readQueues(connection)) ?? () }
+        if isFull { missingPlaceCount = try Self.missingPlaceCount(connection) }
         try readQueues(connection)
+    }
+
+    /// Has the order of all actions read from their rows, and written anew.
+    package static let missingPlacesRemedy = "UPDATE sluice_counters SET value = 0 WHERE name = 'ordered'"
+
+    private static func missingPlaceCount(_ connection: Connection) throws(SQLiteError) -> Int {
+        let statement = try connection.prepare(
+            """
+            SELECT count(*) FROM sluice_action_rows AS a JOIN sluice_counters AS c ON c.name = 'ordered'
+            WHERE a.id <= c.value AND a.not_before_us IS NULL
+              AND NOT EXISTS (SELECT 1 FROM sluice_order_rows AS o WHERE o.queue_id = a.queue_id
+                                AND o.sort_key = a.sort_key AND o.action_id = a.id)
+            """
+        )
+        return try statement.first { $0.int(0) } ?? 0
     }
 
     private mutating func readQueues(_ connection: Connection) throws {
