@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from . import growth_page, machine
-from .measure import CHAT, HERE, PATIENCE
+from .measure import CHAT, HERE, PATIENCE, Bench
 
 RESULTS = HERE / "Results"
 PROGRAM = HERE / ".build" / "release" / "Workloads"
@@ -184,7 +184,7 @@ def main() -> None:
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     is_whole = options.scale == 1 and options.rounds >= 3 and options.seconds >= 3_600
     with tempfile.TemporaryDirectory(prefix="sluice-growth-", dir=options.directory) as name:
-        disk = machine.Disk(Path(name))
+        bench, disk = Bench(PROGRAM.parent, Path(name)), machine.Disk(Path(name))
         stage = Stage(Path(name), disk, options.rounds, options.scale)
         for curve in options.only:
             print(curve, file=sys.stderr)
@@ -192,7 +192,7 @@ def main() -> None:
                 points = hour(stage, options.seconds)
             else:
                 points = [summary(*point) for point in CURVES[curve](stage)]
-            facts = [*machine.describe(sqlite_version(), disk), f"commit {commit()}",
+            facts = [*machine.describe(bench.sqlite_version(), disk), f"commit {commit()}",
                      f"medians of {options.rounds}" if curve != "hour" else f"{options.seconds} seconds"]
             found[curve] = {"facts": facts, "points": points}
             if is_whole:
@@ -205,11 +205,6 @@ def write(path: Path, found: dict) -> None:
     (RESULTS / "growth.md").write_text(growth_page.page(found), encoding="utf-8")
     for curve, svg in growth_page.plots(found).items():
         (RESULTS / f"growth-{curve}.svg").write_text(svg, encoding="utf-8")
-
-
-def sqlite_version() -> str:
-    command = [str(HERE / ".build" / "release" / "Limit"), "version"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def commit() -> str:

@@ -76,20 +76,20 @@ def _panel(panel: Panel, left: float, x_title: str, labels: list[str]) -> list[s
     start, end = left + LEFT, left + PANEL - 10
     step = (end - start - 16) / max(1, len(labels) - 1)
     places = [start + 8 + number * step for number in range(len(labels))]
-    parts = [_text(left + 8, 18, panel.title, "head")]
+    parts = [label(left + 8, 18, panel.title, "head")]
     for tick in scale.ticks:
         y = scale.y(tick)
         parts.append(f'<line class="grid" x1="{start}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(_text(start - 6, y + 4, short(tick), "end"))
+        parts.append(label(start - 6, y + 4, short(tick), "end"))
     every = math.ceil(len(labels) / 7)
-    parts += [_text(place, HEIGHT - BOTTOM + 16, label, "middle")
-              for place, label in list(zip(places, labels))[::every]]
-    parts.append(_text((start + end) / 2, HEIGHT - BOTTOM + 32, x_title, "middle"))
+    parts += [label(place, HEIGHT - BOTTOM + 16, words, "middle")
+              for place, words in list(zip(places, labels))[::every]]
+    parts.append(label((start + end) / 2, HEIGHT - BOTTOM + 32, x_title, "middle"))
     for number, line in enumerate(panel.lines):
         parts += _line(line, number, places, scale)
         y = HEIGHT + 16 * number + 4
         parts.append(f'<rect class="f{number}" x="{start}" y="{y - 8}" width="14" height="4"/>')
-        parts.append(_text(start + 20, y, line.name))
+        parts.append(label(start + 20, y, line.name))
     return parts
 
 
@@ -115,6 +115,6 @@ def short(value: float) -> str:
     return f"{value:g}"
 
 
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
+def label(x: float, y: float, words: str, kind: str = "") -> str:
     mark = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{mark}>{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}"{mark}>{escape(words)}</text>'

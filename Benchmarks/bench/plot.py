@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
-from xml.sax.saxutils import escape
 
+from .lines import label
 from .peers.cells import FULL, LEVELS, NORMAL
 
 WIDTH, LABELS, NUMBERS = 860, 250, 150
@@ -93,14 +93,14 @@ def draw(section: dict[str, Any]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}"'
         f' height="{height}" role="img">',
         "<title>Rates as ratios to a plain C loop on the same disk</title>", f"<style>{STYLE}</style>",
-        _text(12, 22, "Actions a second, as a ratio to a plain C loop at the same durability", "title"),
+        label(12, 22, "Actions a second, as a ratio to a plain C loop at the same durability", "title"),
     ]
-    lines += [_text(x, TOP - 8, text, kind) for x, text, kind in _ticks(widest, scale)]
-    lines.append(_text(WIDTH - NUMBERS + 62, TOP - 8, "ratio", "end"))
-    lines.append(_text(WIDTH - 12, TOP - 8, "a second", "end"))
+    lines += [label(x, TOP - 8, text, kind) for x, text, kind in _ticks(widest, scale)]
+    lines.append(label(WIDTH - NUMBERS + 62, TOP - 8, "ratio", "end"))
+    lines.append(label(WIDTH - 12, TOP - 8, "a second", "end"))
     y = TOP
     for group, bars in groups:
-        lines.append(_text(12, y + HEAD - 8, group.head, "head"))
+        lines.append(label(12, y + HEAD - 8, group.head, "head"))
         y += HEAD
         bottom = y + len(bars) * (BAR + GAP)
         lines += [_line(x, y - 2, bottom - 2, "one" if "c" in kind.split() else "grid")
@@ -109,18 +109,18 @@ def draw(section: dict[str, Any]) -> str:
             lines += _bar(bar, y, scale)
             y += BAR + GAP
         y += GROUP_GAP
-    lines.append(_text(12, height - 10, section["facts"][0]))
+    lines.append(label(12, height - 10, section["facts"][0]))
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
 def _bar(bar: Bar, y: float, scale: float) -> list[str]:
     kind, weight = ("sluice", " head") if bar.is_sluice else ("peer", "")
     return [
-        _text(LABELS - 8, y + BAR - 3, bar.text, "end" + weight),
+        label(LABELS - 8, y + BAR - 3, bar.text, "end" + weight),
         f'<rect class="{kind}" x="{LABELS}" y="{y}" width="{max(1.0, bar.ratio * scale):.1f}" height="{BAR}"'
         ' rx="2"/>',
-        _text(WIDTH - NUMBERS + 62, y + BAR - 3, _number(bar.ratio), "end" + weight),
-        _text(WIDTH - 12, y + BAR - 3, f"{bar.rate:,.0f}", "end" + weight),
+        label(WIDTH - NUMBERS + 62, y + BAR - 3, _number(bar.ratio), "end" + weight),
+        label(WIDTH - 12, y + BAR - 3, f"{bar.rate:,.0f}", "end" + weight),
     ]
 
 
@@ -135,8 +135,3 @@ def _ticks(widest: float, scale: float) -> list[tuple[float, str, str]]:
 
 def _line(x: float, top: float, bottom: float, kind: str) -> str:
     return f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
-
-
-def _text(x: float, y: float, text: str, kind: str = "") -> str:
-    mark = f' class="{kind}"' if kind else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}"{mark}>{escape(text)}</text>'
