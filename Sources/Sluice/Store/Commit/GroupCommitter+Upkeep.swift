@@ -64,7 +64,7 @@ extension GroupCommitter {
         upkeepFailed(message, error)
         // The system tells of lost pages once: the next sync would succeed without them.
         let isSync = (error as? SQLiteError)?.code == .ioErrorSync
-        if isSync, !mutant("failed sync of a checkpoint") { syncFailed(clearing: .zero) }
+        if isSync, !mutant("failed sync of a checkpoint") { syncFailed() }
     }
 
     /// Writes the order to disk; after a failure it stays in memory until there is more to write.

@@ -88,7 +88,7 @@ final class GroupCommitter {
         }
         let isSynced = group.contains { durability.syncs($0.sync) } && !mutant("sync")
         do { if isSynced { try syncAhead() } } catch {
-            syncFailed(clearing: mutant("log after a failed sync ahead") ? nil : .zero)
+            if !mutant("log after a failed sync ahead") { syncFailed() }
             isolate(group, after: SluiceError(wrapping: error, doing: "syncing"))
             return true
         }
@@ -271,12 +271,11 @@ final class GroupCommitter {
     /// Notes that a sync failed: what was not synced may be lost, and with it all that follows in the WAL.
     ///
     /// The WAL is cleared at once if nobody is in the way, as other processes may commit too.
-    func syncFailed(clearing timeout: Duration?) {
-        guard let timeout else { return }
+    func syncFailed() {
         mustTruncate = true
         do {
             try connection.endLeftover()
-            try clearWAL(within: timeout)
+            try clearWAL(within: .zero)
         } catch { logger.warning("a sync failed, and the WAL stays", metadata: ["error": "\(error)"]) }
     }
 
