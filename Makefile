@@ -41,7 +41,7 @@ test-mutants: setup-tests  ## Take out one guard after the other, and see a test
 	.ci/reliability 100 mutants
 
 example-matrix: setup-tests  ## Send real chat to a Matrix server through kills and a bad network, in some minutes
-	swift build --traits CommandLineTool,GRDB,Examples --product sluice-matrix-outbox
+	swift build --traits CommandLineTool,GRDB --product sluice-matrix-outbox
 	@Examples/MatrixOutbox/Server/trial whole "$$(swift build --show-bin-path)/sluice-matrix-outbox"
 
 test-reliability: setup-tests  ## Everything that is too long for `make test`, with counts: some three hours

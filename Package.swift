@@ -18,9 +18,6 @@ let serviceLifecycle: Target.Dependency = .product(
 
 let libpq: Target.Dependency = .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"]))
 
-// What one example needs, to call a server.
-let withExamples: TargetDependencyCondition? = .when(traits: ["Examples"])
-
 // Targets stand in the order of the layers: each knows only what is above it in this file.
 let package = Package(
     name: "sluice",
@@ -55,7 +52,6 @@ let package = Package(
         .trait(name: "GRDB", description: "Fills the product SluiceGRDB: queues in a GRDB database."),
         .trait(name: "Crypto", description: "Fills the product SluiceCrypto: payloads that are sealed."),
         .trait(name: "PostgreSQL", description: "Fills SluicePostgres: the queues of many machines."),
-        .trait(name: "Examples", description: "Fetches the HTTP client of the example MatrixOutbox."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -68,8 +64,6 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
     ],
     targets: [
         // The system's SQLite, as it is.
@@ -188,9 +182,6 @@ let package = Package(
                 "SluiceObservation",
                 argumentParser,
                 .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: withExamples),
-                .product(name: "NIOCore", package: "swift-nio", condition: withExamples),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: withExamples),
             ],
             path: "Examples/MatrixOutbox",
             exclude: ["README.md", "Server"]

@@ -1,4 +1,4 @@
-#if CommandLineTool && GRDB && Examples
+#if CommandLineTool && GRDB
 /// What went wrong, in a sentence: for the user, and as the last error of an action.
 struct Failure: Error, CustomStringConvertible {
     let description: String

@@ -1,8 +1,9 @@
-#if CommandLineTool && GRDB && Examples
-import AsyncHTTPClient
+#if CommandLineTool && GRDB
 import Foundation
-import NIOCore
-import NIOHTTP1
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
 
 /// The few calls of the client-server API (<https://spec.matrix.org/latest/client-server-api/>) that we need.
 struct MatrixClient: Sendable {
@@ -24,39 +25,26 @@ struct MatrixClient: Sendable {
         var deviceId: String
     }
 
-    private let http: HTTPClient
     private let server: String
-    private let timeout: TimeAmount
+    private let session: URLSession
 
-    /// Connects to a server for as long as the closure runs.
-    static func use<Output>(
-        _ server: String,
-        timeout: Int,
-        _ body: (MatrixClient) async throws -> Output
-    ) async throws -> Output {
-        var configuration = HTTPClient.Configuration()
-        // Without a network a request fails at once: to wait for it is the gate's business.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.timeout.connect = .seconds(3)
-        // The time limit of a request ends with the head of its answer; this one counts for the rest.
-        configuration.timeout.read = .seconds(Int64(timeout))
+    /// - Parameters:
+    ///   - server: Where it is, such as `https://matrix.org`.
+    ///   - timeout: Seconds without a byte after which an answer counts as lost.
+    init(_ server: String, timeout: Int) {
+        // Nothing is kept on disk. Without a network a request fails at once: to wait for it is the gate's
+        // business.
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = TimeInterval(timeout)
         // One for each handler, and for the probes.
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 2 * Outbox.concurrency
-        let http = HTTPClient(configuration: configuration)
-        do {
-            let client = MatrixClient(http: http, server: server, timeout: .seconds(Int64(timeout)))
-            let output = try await body(client)
-            try await http.shutdown()
-            return output
-        } catch {
-            try? await http.shutdown()
-            throw error
-        }
+        configuration.httpMaximumConnectionsPerHost = 2 * Outbox.concurrency
+        session = URLSession(configuration: configuration)
+        self.server = server
     }
 
     /// Whether the server answers, whatever it says.
     var isReachable: Bool {
-        get async { (try? await ask(.GET, "/_matrix/client/versions")) != nil }
+        get async { (try? await ask("GET", "/_matrix/client/versions", timeout: 3)) != nil }
     }
 
     /// Sends a message.
@@ -71,7 +59,7 @@ struct MatrixClient: Sendable {
         )
         let path = "/_matrix/client/v3/rooms/\(Self.escape(message.room))/send/m.room.message"
         return try await ask(
-            .PUT,
+            "PUT",
             "\(path)/\(Self.escape(transaction))",
             token: token,
             body: Self.encode(content)
@@ -83,13 +71,13 @@ struct MatrixClient: Sendable {
     /// A repetition leaves a second copy at the server, which nobody refers to.
     func upload(_ file: Data, token: String) async throws -> Answer {
         // Of a file that is far too large, Synapse cuts the connection: that would look like a lost answer.
-        let limits = try await ask(.GET, "/_matrix/client/v1/media/config", token: token)
+        let limits = try await ask("GET", "/_matrix/client/v1/media/config", token: token)
         if let limit = limits.fields.uploadLimit, file.count > limit {
             let error = "the file has \(file.count) bytes, and the server takes \(limit)"
             return Answer(status: 413, fields: Answer.Fields(error: error))
         }
         return try await ask(
-            .POST,
+            "POST",
             "/_matrix/media/v3/upload",
             token: token,
             type: "application/octet-stream",
@@ -99,31 +87,36 @@ struct MatrixClient: Sendable {
 
     func logIn(_ user: String, password: String, device: String) async throws -> Answer {
         let login = Login(identifier: Login.User(user: user), password: password, deviceId: device)
-        return try await ask(.POST, "/_matrix/client/v3/login", body: Self.encode(login))
+        return try await ask("POST", "/_matrix/client/v3/login", body: Self.encode(login))
     }
 
     private func ask(
-        _ method: HTTPMethod,
+        _ method: String,
         _ path: String,
         token: String? = nil,
         type: String = "application/json",
-        body: Data? = nil
+        body: Data? = nil,
+        timeout: TimeInterval? = nil
     ) async throws -> Answer {
-        var request = HTTPClientRequest(url: server + path)
-        request.method = method
-        if let token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
-        if let body {
-            request.headers.add(name: "Content-Type", value: type)
-            request.body = .bytes(body)
+        guard let url = URL(string: server + path) else {
+            throw Failure(description: "\(server) is not the address of a server, such as https://matrix.org")
         }
-        let response = try await http.execute(request, timeout: timeout)
-        let bytes = try await response.body.collect(upTo: 1_024 * 1_024)
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.httpBody = body
+        if let timeout { request.timeoutInterval = timeout }
+        if body != nil { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        let (data, response) = try await session.data(for: request)
+        guard let response = response as? HTTPURLResponse else {
+            throw Failure(description: "\(server) does not speak HTTP")
+        }
         // An error of something between us and the server has no JSON.
-        let fields = try? JSONDecoder().decode(Answer.Fields.self, from: Data(bytes.readableBytesView))
+        let fields = try? JSONDecoder().decode(Answer.Fields.self, from: data)
         return Answer(
-            status: Int(response.status.code),
+            status: response.statusCode,
             fields: fields ?? Answer.Fields(),
-            retryAfter: response.headers.first(name: "Retry-After")
+            retryAfter: response.value(forHTTPHeaderField: "Retry-After")
         )
     }
 

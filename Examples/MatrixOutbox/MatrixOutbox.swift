@@ -1,6 +1,6 @@
 import Foundation
 
-#if CommandLineTool && GRDB && Examples
+#if CommandLineTool && GRDB
 import ArgumentParser
 
 /// A sender of Matrix messages whose rooms are queues: begin reading at `Outbox`.
@@ -20,7 +20,7 @@ struct MatrixOutbox: AsyncParsableCommand {
 @main
 struct MatrixOutbox {
     static func main() {
-        FileHandle.standardError.write(Data("use swift run --traits CommandLineTool,GRDB,Examples …\n".utf8))
+        FileHandle.standardError.write(Data("use swift run --traits CommandLineTool,GRDB …\n".utf8))
         exit(64)
     }
 }

@@ -1,4 +1,4 @@
-#if CommandLineTool && GRDB && Examples
+#if CommandLineTool && GRDB
 import Foundation
 import GRDB
 import Sluice
@@ -15,27 +15,26 @@ extension Outbox {
         guard let account = try await pool.read({ try Account.fetchOne($0) }) else {
             throw Failure(description: "there is no account: log in first")
         }
-        try await MatrixClient.use(account.server, timeout: timeout) { client in
-            try route(client, account.gate, told)
-            // Once: a closing then also outlasts a restart.
-            let isKnown = try await broker.gates().contains { $0.name == "server" }
-            if !isKnown { try await broker.openGate("server", isKept: true) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await broker.run() }
-                group.addTask {
-                    try await broker.keepGate("network", every: .seconds(1)) { await client.isReachable }
-                }
-                group.addTask {
-                    var screen = RoomScreen()
-                    for try await update in broker.observe(statuses: "room/*") {
-                        screen.show(update)
-                        if screen.isAllStopped { return }
-                    }
-                }
-                // Nothing is left, or a call has failed.
-                try await group.next()
-                group.cancelAll()
+        let client = MatrixClient(account.server, timeout: timeout)
+        try route(client, account.gate, told)
+        // Once: a closing then also outlasts a restart.
+        let isKnown = try await broker.gates().contains { $0.name == "server" }
+        if !isKnown { try await broker.openGate("server", isKept: true) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await broker.run() }
+            group.addTask {
+                try await broker.keepGate("network", every: .seconds(1)) { await client.isReachable }
             }
+            group.addTask {
+                var screen = RoomScreen()
+                for try await update in broker.observe(statuses: "room/*") {
+                    screen.show(update)
+                    if screen.isAllStopped { return }
+                }
+            }
+            // Nothing is left, or a call has failed.
+            try await group.next()
+            group.cancelAll()
         }
     }
 

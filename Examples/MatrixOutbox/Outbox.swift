@@ -1,4 +1,4 @@
-#if CommandLineTool && GRDB && Examples
+#if CommandLineTool && GRDB
 import GRDB
 import Sluice
 import SluiceGRDB
@@ -50,9 +50,8 @@ struct Outbox: Sendable {
 extension Outbox {
     /// Logs in, and stores the account; returns the user's full name.
     func logIn(_ server: String, _ user: String, password: String, device: String) async throws -> String {
-        let answer = try await MatrixClient.use(server, timeout: 30) { client in
-            try await client.logIn(user, password: password, device: device)
-        }
+        let client = MatrixClient(server, timeout: 30)
+        let answer = try await client.logIn(user, password: password, device: device)
         guard let token = answer.fields.token, let name = answer.fields.user else {
             throw Failure(description: answer.reason)
         }

@@ -1,4 +1,4 @@
-#if CommandLineTool && GRDB && Examples
+#if CommandLineTool && GRDB
 import Foundation
 import Sluice
 
