@@ -8,7 +8,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 .DEFAULT_GOAL := help
 .PHONY: demo example-matrix test test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers \
 	test-reliability bench bench-quick bench-postgres bench-check build format lint interface docs \
-	setup setup-traits setup-tests setup-bench setup-counts clean help
+	setup setup-web setup-traits setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end
 	swift build --traits CommandLineTool --product sluice-demo
@@ -79,7 +79,10 @@ docs: setup-traits  ## Write the documentation of the libraries to .build/docume
 	swift build --enable-all-traits
 	.ci/docs
 
-setup-tests:
+setup-web:  ## Install the browser that the tests of the operator's page drive: see Tests/Web
+	@.ci/setup web
+
+setup-tests: setup-web
 	@.ci/setup tests
 	@Examples/MatrixOutbox/Server/install
 

@@ -16,6 +16,21 @@ let serviceLifecycle: Target.Dependency = .product(
     condition: .when(traits: ["ServiceLifecycle"])
 )
 
+// What serves the operator's page.
+let web = [
+    ("HTTPTypes", "swift-http-types"), ("Hummingbird", "hummingbird"), ("HummingbirdCore", "hummingbird"),
+    ("NIOCore", "swift-nio"), ("ServiceLifecycle", "swift-service-lifecycle"),
+].map { Target.Dependency.product(name: $0, package: $1, condition: .when(traits: ["Web"])) }
+
+let tracing: Target.Dependency = .product(
+    name: "Tracing",
+    package: "swift-distributed-tracing",
+    condition: .when(traits: ["Tracing"])
+)
+
+let grdb: Target.Dependency =
+    .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"]))
+
 let libpq: Target.Dependency = .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"]))
 
 // Targets stand in the order of the layers: each knows only what is above it in this file.
@@ -29,6 +44,7 @@ let package = Package(
         .library(name: "SluiceGRDB", targets: ["SluiceGRDB"]),
         .library(name: "SluiceCrypto", targets: ["SluiceCrypto"]),
         .library(name: "SluicePostgres", targets: ["SluicePostgres"]),
+        .library(name: "SluiceWeb", targets: ["SluiceWeb"]),
         .library(name: "SluiceTestKit", targets: ["SluiceTestKit"]),
         .executable(name: "sluice", targets: ["SluiceCLI"]),
         .executable(name: "sluice-demo", targets: ["SluiceDemo"]),
@@ -52,6 +68,7 @@ let package = Package(
         .trait(name: "GRDB", description: "Fills the product SluiceGRDB: queues in a GRDB database."),
         .trait(name: "Crypto", description: "Fills the product SluiceCrypto: payloads that are sealed."),
         .trait(name: "PostgreSQL", description: "Fills SluicePostgres: the queues of many machines."),
+        .trait(name: "Web", description: "Fills SluiceWeb, and adds `sluice serve`: the operator's page."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -64,6 +81,9 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
     ],
     targets: [
         // The system's SQLite, as it is.
@@ -96,11 +116,7 @@ let package = Package(
                     package: "swift-metrics",
                     condition: .when(traits: ["Metrics"])
                 ),
-                .product(
-                    name: "Tracing",
-                    package: "swift-distributed-tracing",
-                    condition: .when(traits: ["Tracing"])
-                ),
+                tracing,
             ]
         ),
         // Runs a broker while the system lets the application work.
@@ -115,7 +131,7 @@ let package = Package(
             name: "SluiceGRDB",
             dependencies: [
                 "Sluice",
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
+                grdb,
             ]
         ),
         // Payloads that are sealed with keys of the application's; empty without the trait.
@@ -133,6 +149,12 @@ let package = Package(
                 libpq, "Sluice", serviceLifecycle, .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        // The operator's page, for a browser; empty without the trait.
+        .target(
+            name: "SluiceWeb",
+            dependencies: ["Sluice", .product(name: "Logging", package: "swift-log")] + web,
+            resources: [.embedInCode("Assets/page.css"), .embedInCode("Assets/page.js")]
+        ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
         .target(name: "SluiceTestKit", dependencies: ["Sluice"]),
         // The width of characters on a terminal: the C library knows it, and Swift's module of it does not.
@@ -149,6 +171,7 @@ let package = Package(
                 "SluiceBackground",
                 "SluiceJSON",
                 "SluicePostgres",
+                "SluiceWeb",
                 argumentParser,
                 .product(name: "Logging", package: "swift-log"),
                 systemPackage,
@@ -163,12 +186,7 @@ let package = Package(
         // A chat's outbox in a GRDB database.
         .executableTarget(
             name: "ChatOutbox",
-            dependencies: [
-                "Sluice",
-                "SluiceGRDB",
-                "SluiceObservation",
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
-            ],
+            dependencies: ["Sluice", "SluiceGRDB", "SluiceObservation", grdb],
             path: "Examples/ChatOutbox"
         ),
         // The program that the tutorial ends with.
@@ -176,13 +194,7 @@ let package = Package(
         // A Matrix client's outbox in a GRDB database.
         .executableTarget(
             name: "MatrixOutbox",
-            dependencies: [
-                "Sluice",
-                "SluiceGRDB",
-                "SluiceObservation",
-                argumentParser,
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
-            ],
+            dependencies: ["Sluice", "SluiceGRDB", "SluiceObservation", argumentParser, grdb],
             path: "Examples/MatrixOutbox",
             exclude: ["README.md", "Server"]
         ),
@@ -222,11 +234,7 @@ let package = Package(
                     package: "swift-distributed-tracing",
                     condition: .when(traits: ["Tracing"])
                 ),
-                .product(
-                    name: "Tracing",
-                    package: "swift-distributed-tracing",
-                    condition: .when(traits: ["Tracing"])
-                ),
+                tracing,
                 subprocess,
                 systemPackage,
             ]
@@ -243,7 +251,7 @@ let package = Package(
                 "SluiceTestKit",
                 "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
+                grdb,
             ]
         ),
         .testTarget(
@@ -257,6 +265,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
             ]
         ),
+        .testTarget(name: "SluiceWebTests", dependencies: ["Sluice", "SluiceWeb", "SluiceTestKit"]),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(
             name: "CrashChild",
@@ -317,7 +326,7 @@ let package = Package(
                 "SluiceTestKit",
                 "TestSupport",
                 "TutorialOutbox",
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"])),
+                grdb,
                 subprocess,
                 systemPackage,
             ]

@@ -43,7 +43,8 @@ struct SluiceCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Look",
                 subcommands: [
-                    Queues.self, Show.self, Actions.self, Holds.self, Watch.self, Doctor.self,
+                    Queues.self, Show.self, Actions.self, Holds.self, Watch.self, Serve.self,
+                    Doctor.self,
                 ]
             ),
             CommandGroup(

@@ -4,10 +4,9 @@ import Testing
 
 /// Every verb, as the tool lists them.
 let allVerbs = [
-    "enqueue", "run", "drain", "queues", "show", "actions", "holds", "watch", "doctor", "retry", "skip",
-    "move", "edit", "reschedule", "expire", "remove", "pause", "resume", "hold", "gate", "dead", "export",
-    "import",
-    "backup",
+    "enqueue", "run", "drain", "queues", "show", "actions", "holds", "watch", "serve", "doctor", "retry",
+    "skip", "move", "edit", "reschedule", "expire", "remove", "pause", "resume", "hold", "gate", "dead",
+    "export", "import", "backup",
 ]
 
 @Suite("The tool's help") struct HelpTests {

@@ -15,7 +15,7 @@ import Glibc
         ["drain", "--exec", "true"],
         ["queues"], ["actions"], ["show", "q"], ["holds"], ["gate", "list"], ["dead", "list"], ["export"],
         ["retry", "--all"], ["remove", "1"], ["hold", "--all"], ["watch", "--plain"],
-        ["backup", "/nowhere/copy"],
+        ["serve", "--port", "0"], ["backup", "/nowhere/copy"],
     ]
 
     private func expectRefusal(

@@ -53,7 +53,7 @@ extension Repository {
     /// The libraries that others import by name.
     static let publicLibraries = [
         "Sources/Sluice/", "Sources/SluiceCrypto/", "Sources/SluiceGRDB/", "Sources/SluiceObservation/",
-        "Sources/SluicePostgres/", "Sources/SluiceTestKit/",
+        "Sources/SluicePostgres/", "Sources/SluiceTestKit/", "Sources/SluiceWeb/",
     ]
 
     /// Every Swift file of the package, read once for all tests; steps of a tutorial are no part of it.

@@ -23,13 +23,17 @@ final class StopRequests: Sendable {
     }
 
     private let state = Mutex(State())
+    private let remark: String?
     /// Kept because a released source is silent; never used again.
     private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
     /// Takes over the signals, which then do not end the process.
     ///
     /// If the end of a terminal was ignored, as by nohup(1), it remains so.
-    init() {
+    ///
+    /// - Parameter remark: Written to standard error at the first signal.
+    init(remark: String? = "stopping; a second signal cancels attempts") {
+        self.remark = remark
         let numbers = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].filter { !Self.isToIgnore($0) }
         sources = numbers.map { number in
             signal(number, SIG_IGN)
@@ -100,7 +104,7 @@ final class StopRequests: Sendable {
 
     private func tell(_ receiver: (Int) -> Void, _ number: Int) {
         receiver(number)
-        if number == 1 { Terminal.remark("stopping; a second signal cancels attempts") }
+        if number == 1, let remark { Terminal.remark(remark) }
     }
 }
 #endif

@@ -186,7 +186,7 @@ struct Doctor: AsyncParsableCommand, Look {
         return names.isEmpty ? "another process" : names.joined(separator: ", ")
     }
 
-    private static func size(_ count: Int64) -> String {
+    static func size(_ count: Int64) -> String {
         switch count {
         case ..<1_024: return "\(count) B"
         case ..<(1_024 * 1_024): return "\(count / 1_024) KiB"

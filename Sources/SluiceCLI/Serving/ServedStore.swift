@@ -1,0 +1,75 @@
+#if CommandLineTool && Web
+internal import Foundation
+internal import Sluice
+internal import SluiceWeb
+#if PostgreSQL
+internal import SluicePostgres
+#endif
+
+/// What `sluice serve` shows of a store besides its queues.
+struct ServedStore: StoreFacts {
+    let broker: any ToolBroker
+    /// `nil` for a server.
+    let file: String?
+
+    func counts() async throws -> (enqueued: Int64, waiting: Int) {
+        (try await broker.newActions(since: nil).last.rawValue, try await broker.actionCount())
+    }
+
+    func runners() async throws -> [RunnerFact] {
+        #if PostgreSQL
+        if let server = broker as? PostgresBroker {
+            return try await server.health().workers.map { worker in
+                RunnerFact(
+                    name: worker.name,
+                    state: worker.leaseLeft > .zero ? "\(worker.runningCount) running" : "its lease is over",
+                    isAlive: worker.leaseLeft > .zero,
+                    leaseEnd: Date().addingTimeInterval(worker.leaseLeft / .seconds(1))
+                )
+            }
+        }
+        #endif
+        guard let broker = broker as? Broker else { return [] }
+        return try await broker.store.runningProcesses().map { runner in
+            let state =
+                if let keeper = runner.keeper {
+                    "has died; process \(keeper) ends its commands"
+                } else {
+                    runner.isDead ? "has died" : "\(runner.runningCount) running"
+                }
+            return RunnerFact(
+                name: "process \(runner.pid)",
+                state: state,
+                isAlive: !runner.isDead && !runner.isLeaseOver,
+                leaseEnd: runner.leaseUntil.date
+            )
+        }
+    }
+
+    func sizes() async throws -> [(name: String, value: String)] {
+        guard let file else { return [] }
+        return try [("File", file), ("WAL", "\(file)-wal")].map { name, path in
+            // Without a WAL, nothing has been written since the last process closed the file.
+            guard FileManager.default.fileExists(atPath: path) else { return (name, "0 B") }
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            return (name, Doctor.size(attributes[.size] as? Int64 ?? 0))
+        }
+    }
+
+    func findings() async throws -> [HealthFinding] {
+        try await doctorFindings().map {
+            HealthFinding(isProblem: $0.isProblem, text: $0.text, advice: $0.advice)
+        }
+    }
+
+    private func doctorFindings() async throws -> [DoctorFinding] {
+        #if PostgreSQL
+        if let server = broker as? PostgresBroker { return DoctorFinding.all(try await server.health()) }
+        #endif
+        let facts = try facts()
+        return DoctorFinding.all(facts, LockHolders(facts), path: file ?? "")
+    }
+
+    private func facts() throws -> FileFacts { try FileFacts(of: file ?? "", isFull: false) }
+}
+#endif

@@ -1,0 +1,306 @@
+#if Web
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+internal import NIOCore
+internal import Sluice
+
+/// Lets requests in, or refuses them: host, origin, who sends it, and its form's token.
+struct RequestGate: Sendable {
+    let page: OperatorPage
+
+    /// The most bytes of a form: a payload, three times as long with its escapes.
+    static let bodyLimit = 8 * 1_024 * 1_024
+
+    private var options: OperatorPageOptions { page.options }
+
+    // MARK: - Pages and acts
+
+    func show(
+        _ request: Request,
+        _ path: String,
+        _ make: @escaping @Sendable (OperatorPage, Visit) async throws -> Page
+    ) async -> Response {
+        await answer(request, path) { visit in
+            let made = try await make(page, visit)
+            return html(made, visit)
+        }
+    }
+
+    /// The question before an act, with the fields of a form.
+    func ask(_ request: Request) async -> Response {
+        await answer(request, "/confirm", isForm: true) { visit in
+            html(try await ConfirmationPage(site: page).confirmation(visit), visit)
+        }
+    }
+
+    func act(
+        _ request: Request,
+        _ path: String,
+        _ act: @escaping @Sendable (OperatorPage, Visit) async throws -> String
+    ) async -> Response {
+        await answer(request, path, isForm: true) { visit in
+            try checkToken(visit)
+            return redirect(to: try await act(page, visit))
+        }
+    }
+
+    func live(_ request: Request) async -> Response {
+        await answer(request, "/live") { visit in
+            let view = visit.query["view"] ?? "/"
+            let parts = view.split(separator: "?", maxSplits: 1)
+            guard let path = parts.first, let route = OperatorPage.pages.first(where: { $0.path == path })
+            else {
+                throw PageError(.notFound, "there is no page \(view)")
+            }
+            let query = Form(parts.count > 1 ? parts[1] : "")
+            return LiveUpdates(page: page, route: route, visit: visit, path: String(path), query: query)
+                .response
+        }
+    }
+
+    // MARK: - Logging in
+
+    func loginPage(_ request: Request) async -> Response {
+        guard isFromHere(request) else { return refusal(request) }
+        let (session, isNew) = page.sessions.session(cookie(request))
+        return loginForm(session, isNew, error: nil)
+    }
+
+    func logIn(_ request: Request) async -> Response {
+        guard isFromHere(request) else { return refusal(request) }
+        let (session, isNew) = page.sessions.session(cookie(request))
+        guard case .tokens(let file) = options.access else { return redirect(to: "\(options.prefix)/") }
+        do {
+            let form = try await form(of: request)
+            guard form["token"] == session.formToken else {
+                return loginForm(session, isNew, error: "This form was too old. Try again.")
+            }
+            guard let person = file.person(with: form["key"] ?? "") else {
+                page.audit.note(
+                    "Log in",
+                    by: Operator(name: "somebody", role: .look),
+                    "refused: unknown token"
+                )
+                return loginForm(session, isNew, error: "This token is unknown.")
+            }
+            let new = page.sessions.logIn(person, replacing: session.id)
+            var response = redirect(to: "\(options.prefix)/")
+            response.headers[.setCookie] = setCookie(new.id)
+            return response
+        } catch {
+            return loginForm(session, isNew, error: "\(error)")
+        }
+    }
+
+    func logOut(_ request: Request) async -> Response {
+        await answer(request, "/logout", isForm: true) { visit in
+            try checkToken(visit)
+            page.sessions.end(visit.session.id)
+            return redirect(to: visit.link("/login"))
+        }
+    }
+
+    private func loginForm(_ session: Sessions.Session, _ isNew: Bool, error: String?) -> Response {
+        let visit = Visit(
+            path: "/login",
+            query: Form(),
+            form: Form(),
+            session: session,
+            person: Operator(name: "", role: .look),
+            prefix: options.prefix,
+            now: Date()
+        )
+        var login = Page("Log in")
+        if let error { login.add("<p class=\"notice bad\" role=\"alert\">\(error)</p>") }
+        login.add(
+            """
+            <form class="fields" method="post" action="\(visit.link("/login"))">\(Layout.token(visit))
+            <label>Token <input name="key" type="password" autocomplete="current-password" required></label>
+            <p><button>Log in</button></p></form>
+            """
+        )
+        var response = html(login, visit, status: error == nil ? .ok : .forbidden)
+        if isNew { response.headers[.setCookie] = setCookie(session.id) }
+        return response
+    }
+
+    // MARK: - Letting in
+
+    private func answer(
+        _ request: Request,
+        _ path: String,
+        isForm: Bool = false,
+        _ body: (Visit) async throws -> Response
+    ) async -> Response {
+        guard isFromHere(request) else { return refusal(request) }
+        let (session, isNew) = page.sessions.session(cookie(request))
+        var visit = Visit(
+            path: path,
+            query: Form(request.uri.query ?? ""),
+            form: Form(),
+            session: session,
+            person: Operator(name: "", role: .look),
+            prefix: options.prefix,
+            now: Date()
+        )
+        var response: Response
+        do {
+            guard let person = try await person(request, session) else {
+                if case .tokens = options.access { return redirect(to: visit.link("/login")) }
+                throw PageError(.notAuthenticated, "log in to the application first")
+            }
+            let form = isForm ? try await form(of: request) : Form()
+            visit = Visit(
+                path: path,
+                query: visit.query,
+                form: form,
+                session: session,
+                person: options.isReadOnly ? Operator(name: person.name, role: .look) : person,
+                prefix: options.prefix,
+                now: visit.now
+            )
+            response = try await body(visit)
+        } catch {
+            response = failure(error, visit)
+        }
+        if isNew { response.headers[.setCookie] = setCookie(session.id) }
+        return response
+    }
+
+    private func person(_ request: Request, _ session: Sessions.Session) async throws -> Operator? {
+        switch options.access {
+        case .everybody: Operator(name: "local", role: .act)
+        case .tokens: session.person
+        case .application(let authenticator): try await authenticator.authenticate(request.head)
+        }
+    }
+
+    /// Another site has its own host's name in these, even if that name has been given this address.
+    private func isFromHere(_ request: Request) -> Bool {
+        guard let authority = request.head.authority, isOurs(host(of: authority)) else { return false }
+        if let origin = request.headers[.origin] {
+            guard let start = origin.range(of: "://"), origin[start.upperBound...] == authority else {
+                return false
+            }
+        }
+        // What other sites embed or send is refused; a link or a bookmark leads here.
+        guard let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headers[$0] }) else {
+            return true
+        }
+        return site == "same-origin" || site == "none" || request.method == .get
+    }
+
+    private func isOurs(_ host: Substring) -> Bool {
+        let loopback = ["localhost", "127.0.0.1", "[::1]"]
+        return loopback.contains(String(host))
+            || options.hosts.contains { $0.lowercased() == host.lowercased() }
+    }
+
+    /// Without the port.
+    private func host(of authority: String) -> Substring {
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return authority[...end] }
+        return authority.prefix { $0 != ":" }
+    }
+
+    private func checkToken(_ visit: Visit) throws(PageError) {
+        guard visit.form["token"] == visit.session.formToken else {
+            throw PageError(
+                .refused,
+                "the form is too old, or is not this page's: go back, reload, and try again"
+            )
+        }
+    }
+
+    private func form(of request: Request) async throws -> Form {
+        var request = request
+        let body: ByteBuffer
+        do {
+            body = try await request.collectBody(upTo: Self.bodyLimit)
+        } catch is NIOTooManyBytesError {
+            throw PageError(.invalid, "the form has more than \(Self.bodyLimit / 1_024 / 1_024) MB")
+        }
+        return Form(String(buffer: body))
+    }
+
+    private func cookie(_ request: Request) -> String? {
+        for field in request.headers[values: .cookie] {
+            for pair in field.split(separator: ";") {
+                let parts = pair.split(separator: "=", maxSplits: 1)
+                if parts.count == 2, parts[0].trimmingPrefix(" ") == Sessions.cookie {
+                    return String(parts[1])
+                }
+            }
+        }
+        return nil
+    }
+
+    private func setCookie(_ id: String) -> String {
+        let path = options.prefix.isEmpty ? "/" : options.prefix
+        return "\(Sessions.cookie)=\(id); Path=\(path); HttpOnly; SameSite=Strict"
+    }
+
+    // MARK: - Answers
+
+    private func html(_ made: Page, _ visit: Visit, status: HTTPResponse.Status = .ok) -> Response {
+        let notice = page.sessions.takeNotice(visit.session.id)
+        let text = Layout(options: options).html(made, visit, notice: notice).text
+        return Response(
+            status: status,
+            headers: Self.headers(type: "text/html; charset=utf-8"),
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+
+    /// No script but ours, no frame, and nothing kept in caches.
+    static func headers(type: String) -> HTTPFields {
+        var headers: HTTPFields = [.contentType: type, .cacheControl: "no-store"]
+        headers[.contentSecurityPolicy] =
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
+            + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        headers[.xContentTypeOptions] = "nosniff"
+        if let name = HTTPField.Name("Referrer-Policy") { headers[name] = "same-origin" }
+        return headers
+    }
+
+    private func redirect(to place: String) -> Response {
+        Response(status: .seeOther, headers: [.location: place])
+    }
+
+    private func refusal(_ request: Request) -> Response {
+        let text =
+            "The request names a host or an origin that is not this page's. Open it by localhost, or start "
+            + "it with the name that you use (sluice serve --host NAME).\n"
+        return Response(
+            status: .forbidden,
+            headers: Self.headers(type: "text/plain; charset=utf-8"),
+            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+
+    private func failure(_ error: any Error, _ visit: Visit) -> Response {
+        let (status, text): (HTTPResponse.Status, String)
+        switch error {
+        case let error as PageError:
+            text = error.message
+            status =
+                switch error.code {
+                case .invalid: .badRequest
+                case .notAuthenticated: .unauthorized
+                case .refused: .forbidden
+                case .notFound: .notFound
+                case .conflict: .conflict
+                }
+        case let error as SluiceError: (status, text) = (.badRequest, error.message)
+        default:
+            options.logger.error("The operator's page has failed", metadata: ["error": "\(error)"])
+            (status, text) = (.internalServerError, "Something failed, which has been logged.")
+        }
+        var made = Page("Not done")
+        made.add("<p class=\"notice bad\" role=\"alert\">\(text)</p>")
+        made.add("<p><a class=\"button\" href=\"\(visit.link("/"))\">Overview</a></p>")
+        return html(made, visit, status: status)
+    }
+}
+#endif

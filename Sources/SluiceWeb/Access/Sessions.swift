@@ -1,0 +1,82 @@
+#if Web
+internal import Foundation
+internal import Synchronization
+
+/// The browsers that have opened the page, in memory.
+final class Sessions: Sendable {
+    /// One browser.
+    struct Session: Sendable {
+        /// The value of its cookie.
+        let id: String
+        /// Each of its forms repeats it, and another site cannot read it.
+        let formToken: String
+        /// Who has logged in.
+        var person: Operator?
+        /// The result of the last act, shown once.
+        var notice: String?
+        fileprivate var lastUse: ContinuousClock.Instant
+    }
+
+    /// The cookie's name.
+    static let cookie = "sluice_session"
+    /// With more browsers, the ones that were away for the longest have to log in again.
+    private static let limit = 1_000
+    /// A browser that was away for this long has to log in again.
+    private static let lifetime: Duration = .seconds(12 * 3_600)
+
+    private let sessions = Mutex<[String: Session]>([:])
+
+    /// Returns the session of a cookie, or a new one.
+    func session(_ id: String?) -> (session: Session, isNew: Bool) {
+        let now = ContinuousClock.now
+        return sessions.withLock { sessions in
+            if let id, var known = sessions[id], known.lastUse.duration(to: now) < Self.lifetime {
+                known.lastUse = now
+                sessions[id] = known
+                return (known, false)
+            }
+            if sessions.count >= Self.limit, let oldest = sessions.values.min(by: { $0.lastUse < $1.lastUse })
+            {
+                sessions[oldest.id] = nil
+            }
+            let new = Session(id: Self.secret(), formToken: Self.secret(), lastUse: now)
+            sessions[new.id] = new
+            return (new, true)
+        }
+    }
+
+    /// Begins a session for one who has logged in; a cookie that was known before does not lead to it.
+    func logIn(_ person: Operator, replacing id: String) -> Session {
+        let new = Session(
+            id: Self.secret(),
+            formToken: Self.secret(),
+            person: person,
+            lastUse: ContinuousClock.now
+        )
+        sessions.withLock { sessions in
+            sessions[id] = nil
+            sessions[new.id] = new
+        }
+        return new
+    }
+
+    func end(_ id: String) { sessions.withLock { $0[id] = nil } }
+
+    /// Shows a text on the next page of a browser.
+    func setNotice(_ text: String, _ id: String) { sessions.withLock { $0[id]?.notice = text } }
+
+    func takeNotice(_ id: String) -> String? {
+        sessions.withLock { sessions in
+            defer { sessions[id]?.notice = nil }
+            return sessions[id]?.notice
+        }
+    }
+
+    /// 128 bits of the system's random generator.
+    private static func secret() -> String {
+        var generator = SystemRandomNumberGenerator()
+        let bytes = (0..<2).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
+        return bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+#endif

@@ -1,0 +1,47 @@
+#if Web
+internal import Synchronization
+
+/// The jobs that were started on this page.
+final class Jobs: Sendable {
+    private struct Memory: Sendable {
+        var jobs: [Job] = []
+        var count = 0
+    }
+
+    /// Older ones are forgotten.
+    private static let limit = 100
+
+    private let memory = Mutex(Memory())
+    private let starts: AsyncStream<@Sendable () async -> Void>
+    private let starter: AsyncStream<@Sendable () async -> Void>.Continuation
+
+    init() { (starts, starter) = AsyncStream.makeStream() }
+
+    subscript(id: Int) -> Job? { memory.withLock { $0.jobs.first { $0.id == id } } }
+
+    /// Makes a job, which ``run()`` runs.
+    func start(
+        _ sentence: String,
+        by person: Operator,
+        total: Int,
+        _ work: @escaping @Sendable (Job) async -> Void
+    ) -> Job {
+        let job = memory.withLock { memory in
+            memory.count += 1
+            let job = Job(id: memory.count, sentence, by: person, total: total)
+            memory.jobs.append(job)
+            if memory.jobs.count > Self.limit { memory.jobs.removeFirst() }
+            return job
+        }
+        starter.yield { await work(job) }
+        return job
+    }
+
+    /// Runs the jobs that are started until the task is cancelled, which stops them.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await work in starts { group.addTask { await work() } }
+        }
+    }
+}
+#endif

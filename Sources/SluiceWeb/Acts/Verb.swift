@@ -1,0 +1,61 @@
+#if Web
+/// What an operator can do.
+enum Verb: String, Sendable, CaseIterable {
+    case retry, skip, hold, resume, clear
+    case requeue, purge
+    case open, close, end
+    case edit, front, move, remove
+    case enqueue
+
+    /// The acts on queues.
+    static let ofQueues: [Verb] = [.retry, .skip, .hold, .resume, .clear]
+    /// The acts on dead letters.
+    static let ofLetters: [Verb] = [.requeue, .purge]
+
+    /// The text of a button.
+    var name: String {
+        switch self {
+        case .retry: "Retry now"
+        case .skip: "Skip the head"
+        case .hold: "Hold"
+        case .resume: "End holds"
+        case .clear: "Remove all actions"
+        case .requeue: "Requeue"
+        case .purge: "Purge"
+        case .open: "Open"
+        case .close: "Close"
+        case .end: "End the hold"
+        case .edit: "Store the payload"
+        case .front: "Run next"
+        case .move: "Move"
+        case .remove: "Remove"
+        case .enqueue: "Enqueue"
+        }
+    }
+
+    /// What it will do, for the question before it.
+    var consequence: String {
+        switch self {
+        case .retry:
+            "Waits for retries end, and parked queues continue: each head is tried now. Holds and gates stay."
+        case .skip: "Each head becomes a dead letter, and its queue continues with the next action."
+        case .hold: "No action of these queues starts until the hold ends. Running ones continue."
+        case .resume: "The holds of exactly these queues end. A hold of a prefix stays: see Holds."
+        case .clear: "All actions that wait are removed for good. Running ones are cancelled."
+        case .requeue: "Each goes back to its old place in its queue, with no attempt spent."
+        case .purge: "They are deleted for good, with their payloads and histories."
+        case .open: "Actions that wait for the gate may start."
+        case .close: "No action that needs the gate starts until it is opened."
+        case .end: "The queues continue, unless another hold covers them."
+        case .edit: "The next attempt gets the new payload."
+        case .front: "It starts as the next action of its queue."
+        case .move: "It waits in the other queue, at the place of its sort key and number."
+        case .remove: "It is removed for good. If it is running, it is cancelled."
+        case .enqueue: "The action is stored, and runs when a process has a route for it."
+        }
+    }
+
+    /// Whether what it removes cannot be brought back.
+    var isFinal: Bool { [.clear, .purge, .remove].contains(self) }
+}
+#endif

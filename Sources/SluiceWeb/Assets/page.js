@@ -1,0 +1,83 @@
+"use strict";
+// Live updates, times that run, and keys. The page works without all of it.
+
+const pressed = new Set();
+addEventListener("pointerdown", event => pressed.add(event.pointerId));
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, event => pressed.delete(event.pointerId));
+
+// Replaces the contents of a part, and keeps what the person at the browser has opened, selected and focused.
+function replace(part, html) {
+  const focusable = "a, button, input, summary";
+  const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement);
+  const opened = [...part.querySelectorAll("details")].map(details => details.open);
+  const checked = [...part.querySelectorAll("input[type=checkbox]:checked")].map(box => box.value);
+  part.innerHTML = html;
+  part.querySelectorAll("details").forEach((details, index) => {
+    if (index < opened.length) details.open = opened[index];
+  });
+  for (const box of part.querySelectorAll("input[type=checkbox]")) box.checked = checked.includes(box.value);
+  if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
+  run();
+}
+
+// Queues that have joined the list since are not put between those that somebody may be reading or about to press.
+const joined = new Set();
+
+function follow(address) {
+  const source = new EventSource(address);
+  const stale = document.getElementById("stale");
+  source.addEventListener("part", event => {
+    const { id, html } = JSON.parse(event.data);
+    const part = document.getElementById(id);
+    if (part === null) {
+      joined.add(id);
+      stale.textContent = "The list has changed: ";
+      const link = document.createElement("a");
+      link.href = location.href;
+      link.textContent = "show it as it is now";
+      stale.append(link);
+      stale.hidden = false;
+    } else if (pressed.size === 0 && part.innerHTML !== html) {
+      replace(part, html);
+    }
+  });
+  source.addEventListener("open", () => { if (joined.size === 0) stale.hidden = true; });
+  source.addEventListener("error", () => {
+    stale.textContent = "Not up to date: the connection is lost, and is tried again.";
+    stale.hidden = false;
+  });
+}
+
+function span(seconds) {
+  const whole = Math.floor(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor(whole % 3600 / 60)} min`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor(whole % 86400 / 3600)} h`;
+}
+
+function run() {
+  const now = Date.now();
+  for (const time of document.querySelectorAll("time")) {
+    const seconds = (Date.parse(time.dateTime) - now) / 1000;
+    const text = seconds > 0 ? `in ${span(seconds)}` : `${span(-seconds)} ago`;
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+if (document.body.dataset.live) follow(document.body.dataset.live);
+run();
+setInterval(run, 1000);
+
+for (const all of document.querySelectorAll("input[data-all]")) {
+  all.addEventListener("change", () => {
+    for (const box of all.closest("table").querySelectorAll("tbody input[type=checkbox]")) box.checked = all.checked;
+  });
+}
+
+addEventListener("keydown", event => {
+  const search = document.querySelector("[data-search]");
+  if (event.key !== "/" || search === null || event.target.matches("input, textarea, select")) return;
+  event.preventDefault();
+  search.focus();
+});

@@ -1,0 +1,203 @@
+#if Web
+internal import Foundation
+internal import Sluice
+internal import Synchronization
+
+/// The statuses of all queues with work, in memory, as the broker's observation reports them.
+///
+/// A page of a list is a pass over them; the file is not read for it. They take about a kilobyte a queue.
+final class Board: Sendable {
+    /// A queue of a list; an object, as a pass over all queues would copy each value.
+    final class Lane: Sendable {
+        let status: QueueStatus
+        /// When its oldest action was enqueued, in microseconds since 1970.
+        let oldest: Int64
+        let state: QueueStatus.State
+        let trouble: QueueTrouble
+
+        init(_ status: QueueStatus, oldest: Int64) {
+            (self.status, self.oldest) = (status, oldest)
+            (state, trouble) = (status.state, status.trouble)
+        }
+    }
+
+    /// A part of a list.
+    struct Extract: Sendable {
+        /// The queues of this page, in order.
+        var lanes: [Lane] = []
+        /// How many queues match in all.
+        var count = 0
+        /// The place after which the next page begins.
+        var next: QueueSorting.Place?
+    }
+
+    /// Sums over all queues.
+    struct Totals: Sendable {
+        var states: [QueueStatus.State: Int] = [:]
+        var actionCount = 0
+        var queueCount = 0
+        /// Raised with each change.
+        var version = 0
+        /// Whether the first read has ended.
+        var isComplete = false
+        /// Why the statuses may be old.
+        var error: String?
+    }
+
+    fileprivate struct Memory: Sendable {
+        var lanes: [QueueName: Lane] = [:]
+        var totals = Totals()
+    }
+
+    private let memory = Mutex(Memory())
+
+    var totals: Totals { memory.withLock { $0.totals } }
+
+    /// Observes the queues until the task is cancelled or the broker is closed.
+    func follow(_ broker: any ActionBroker, _ clock: any BrokerClock) async {
+        var position: StatusPosition?
+        while !Task.isCancelled {
+            do {
+                for try await update in broker.observe(statuses: .all, after: position) {
+                    apply(update.states, gone: update.gone, isSnapshot: update.isSnapshot)
+                    position = update.position
+                    // All changes until then become one update.
+                    try await clock.sleep(for: .milliseconds(250))
+                }
+                return fail(Task.isCancelled ? nil : "the broker is closed")
+            } catch is CancellationError {
+                return
+            } catch {
+                fail("\(error)")
+                try? await clock.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    /// Reads all queues once more, after a change that is no commit: a process that ran them has died.
+    func reread(_ broker: any ActionBroker) async throws {
+        apply(try await broker.statuses(matching: .all, in: nil, limit: .max), isSnapshot: true)
+    }
+
+    private func apply(_ states: [QueueStatus], gone: [QueueStatus] = [], isSnapshot: Bool) {
+        let now = Self.microseconds(Date())
+        memory.withLock { memory in
+            if isSnapshot { memory = Memory(totals: Totals(version: memory.totals.version)) }
+            for status in gone { memory.replace(status.queue, by: nil) }
+            for status in states {
+                let age = status.oldestAge / .microseconds(1)
+                memory.replace(status.queue, by: Lane(status, oldest: now - Int64(age)))
+            }
+            memory.totals.version += 1
+            memory.totals.isComplete = true
+            memory.totals.error = nil
+        }
+    }
+
+    private func fail(_ error: String?) {
+        memory.withLock { memory in
+            memory.totals.error = error
+            memory.totals.version += 1
+        }
+    }
+
+    /// Waits until the first read has ended, a few seconds at most.
+    func waitForFirstRead(_ clock: any BrokerClock) async throws {
+        for _ in 0..<150 where !totals.isComplete && totals.error == nil {
+            try await clock.sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Returns the first queues of a list after a place.
+    func extract(
+        _ filter: QueueFilter,
+        _ sorting: QueueSorting,
+        after start: QueueSorting.Place? = nil,
+        limit: Int
+    ) -> Extract {
+        // A copy would make the next update copy all queues.
+        memory.withLock { $0.extract(filter, sorting, after: start, limit: limit) }
+    }
+
+    /// Returns the names of the queues that match, in order of their names.
+    func names(_ filter: QueueFilter) -> [QueueName] {
+        let names = memory.withLock { memory in
+            memory.lanes.values.filter { filter.matches($0) }.map(\.status.queue)
+        }
+        return names.sorted { $0.rawValue.utf8.lexicographicallyPrecedes($1.rawValue.utf8) }
+    }
+
+    /// Returns the status of a queue with work.
+    func status(of queue: QueueName) -> QueueStatus? { memory.withLock { $0.lanes[queue]?.status } }
+
+    /// Returns the kinds of heads, for the filter: a hundred at most.
+    func kinds() -> [String] {
+        memory.withLock { memory in
+            var kinds: Set<String> = []
+            for lane in memory.lanes.values {
+                if let kind = lane.status.headKind { kinds.insert(kind) }
+                if kinds.count == 100 { break }
+            }
+            return kinds.sorted()
+        }
+    }
+
+    /// The age of the oldest action in a queue that runs or could run.
+    func oldestMovingAge(at now: Date) -> Duration? {
+        let oldest = memory.withLock { memory in
+            memory.lanes.values.lazy.filter { $0.trouble == .moves }.map(\.oldest).min()
+        }
+        return oldest.map { .microseconds(max(Self.microseconds(now) - $0, 0)) }
+    }
+
+    private static func microseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1_000_000) }
+}
+
+extension Board.Memory {
+    fileprivate func extract(
+        _ filter: QueueFilter,
+        _ sorting: QueueSorting,
+        after start: QueueSorting.Place?,
+        limit: Int
+    ) -> Board.Extract {
+        var extract = Board.Extract()
+        var places: [QueueSorting.Place] = []
+        for lane in lanes.values where filter.matches(lane) {
+            extract.count += 1
+            let place = sorting.place(of: lane)
+            if let start, place <= start { continue }
+            if places.count > limit, let last = places.last, place > last { continue }
+            let index = places.firstIndex { $0 > place } ?? places.endIndex
+            places.insert(place, at: index)
+            extract.lanes.insert(lane, at: index)
+            if places.count > limit + 1 {
+                places.removeLast()
+                extract.lanes.removeLast()
+            }
+        }
+        if places.count > limit {
+            extract.next = places[limit - 1]
+            extract.lanes.removeLast()
+        }
+        return extract
+    }
+
+    fileprivate mutating func replace(_ queue: QueueName, by lane: Board.Lane?) {
+        let old = lanes.updateValue(lane, forKey: queue)
+        for (lane, sign) in [(old, -1), (lane, 1)] {
+            guard let lane else { continue }
+            totals.states[lane.state, default: 0] += sign
+            totals.actionCount += sign * lane.status.depth
+            totals.queueCount += sign
+        }
+    }
+}
+
+extension [QueueName: Board.Lane] {
+    /// Sets or removes a value, and returns the old one.
+    fileprivate mutating func updateValue(_ value: Board.Lane?, forKey key: QueueName) -> Board.Lane? {
+        guard let value else { return removeValue(forKey: key) }
+        return updateValue(value, forKey: key)
+    }
+}
+#endif

@@ -1,0 +1,94 @@
+#if Web
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The fields of a form or of a query, in their order; a name can occur several times.
+struct Form: Sendable {
+    struct Field: Sendable {
+        let name: String
+        let value: String
+    }
+
+    private(set) var fields: [Field] = []
+
+    init() {}
+
+    /// Reads `application/x-www-form-urlencoded`.
+    init(_ text: some StringProtocol) {
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let value = parts.count > 1 ? Self.decoded(parts[1]) : ""
+            fields.append(Field(name: Self.decoded(parts[0]), value: value))
+        }
+    }
+
+    /// The value of a field; `nil` if there is none, or if it is empty.
+    subscript(name: String) -> String? {
+        fields.first { $0.name == name && !$0.value.isEmpty }?.value
+    }
+
+    /// All values of a field that are not empty.
+    func all(_ name: String) -> [String] {
+        fields.filter { $0.name == name && !$0.value.isEmpty }.map(\.value)
+    }
+
+    /// Returns it with one value for a field; `nil` removes the field.
+    func setting(_ name: String, _ value: String?) -> Form {
+        var form = self
+        form.fields.removeAll { $0.name == name }
+        if let value { form.fields.append(Field(name: name, value: value)) }
+        return form
+    }
+
+    mutating func add(_ name: String, _ value: String) { fields.append(Field(name: name, value: value)) }
+
+    /// The fields as a query, without empty ones.
+    var encoded: String {
+        fields.filter { !$0.value.isEmpty }
+            .map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }
+            .joined(separator: "&")
+    }
+
+    /// The fields as hidden ones of a form.
+    var hiddenFields: [HTML] {
+        fields.map { #"<input type="hidden" name="\#($0.name)" value="\#($0.value)">"# }
+    }
+
+    static func encoded(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "/"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                encoded += byte < 16 ? "%0" : "%"
+                encoded += String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+
+    /// Bytes that are no UTF-8 become replacement characters, and `%` without two digits stays.
+    private static func decoded(_ text: some StringProtocol) -> String {
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2,
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                bytes.append(value)
+                rest.removeFirst(2)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+#endif

@@ -1,0 +1,151 @@
+#if Web
+public import Hummingbird
+internal import Logging
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+public import ServiceLifecycle
+public import Sluice
+internal import Synchronization
+
+/// The operator's page of a broker's queues: why each does not move, and acts that help.
+///
+/// ``OperatorServer`` serves it alone. An application with a server of its own mounts the routes into its
+/// router, and runs the page beside it:
+///
+/// ```swift
+/// var options = OperatorPageOptions()
+/// options.prefix = "/ops"
+/// options.access = .application(OurSessions())
+/// let page = try OperatorPage(broker, options: options)
+/// page.addRoutes(to: router)
+/// let application = Application(router: router, services: [page])
+/// ```
+///
+/// All queues with work are kept in memory, about a kilobyte each. Each act is logged, and kept for the page,
+/// with its time and the operator's name.
+public final class OperatorPage: Service {
+    let broker: any ActionBroker
+    let options: OperatorPageOptions
+    let board = Board()
+    let rates = RateHistory()
+    let jobs = Jobs()
+    let sessions = Sessions()
+    let audit: AuditLog
+    private let serving = Atomic(true)
+
+    /// Whether live updates go on.
+    var isServing: Bool { serving.load(ordering: .relaxed) }
+
+    /// Makes a page; nothing is read before ``run()``.
+    ///
+    /// - Throws: ``PageError`` if the prefix does not begin with `/`, ends with one, or has other characters
+    ///   than letters, digits, `/`, `-`, `_` and `.`.
+    public init(_ broker: any ActionBroker, options: OperatorPageOptions = OperatorPageOptions()) throws {
+        let isPlain = options.prefix.unicodeScalars.allSatisfy {
+            $0.isASCII
+                && ($0.properties.isAlphabetic || $0.properties.numericType != nil
+                    || "/-_.".contains(Character($0)))
+        }
+        guard
+            options.prefix.isEmpty
+                || (options.prefix.hasPrefix("/") && !options.prefix.hasSuffix("/") && isPlain)
+        else {
+            throw PageError(.invalid, "the prefix '\(options.prefix)' is no path such as /ops")
+        }
+        (self.broker, self.options, audit) = (broker, options, AuditLog(options.logger))
+    }
+
+    /// Follows the queues and runs the operators' jobs, until the task is cancelled or a service group stops.
+    public func run() async throws {
+        defer { serving.store(false, ordering: .relaxed) }
+        await cancelWhenGracefulShutdown { [self] in
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.board.follow(self.broker, self.options.clock) }
+                group.addTask { await self.jobs.run() }
+                group.addTask { await self.lookAtFacts() }
+                if options.facts == nil { group.addTask { await self.rates.count(self.broker) } }
+                await group.waitForAll()
+            }
+        }
+    }
+
+    private func lookAtFacts() async {
+        var runners: [String]?
+        while !Task.isCancelled {
+            do {
+                if let facts = options.facts {
+                    let counts = try await facts.counts()
+                    rates.set(enqueued: counts.enqueued, waiting: counts.waiting)
+                    let names = try await facts.runners().map { "\($0.name) \($0.isAlive)" }
+                    // Nobody commits that a process has died, and why its queues wait is another reason then.
+                    if let runners, names != runners { try await board.reread(broker) }
+                    runners = names
+                }
+            } catch {
+                // The overview shows the error of the file; a rate of zero would not be true.
+                options.logger.debug("Facts cannot be read", metadata: ["error": "\(error)"])
+            }
+            rates.sample(age: board.oldestMovingAge(at: .now))
+            try? await options.clock.sleep(for: RateHistory.interval)
+        }
+    }
+
+    /// Adds the page's routes to a router, all under ``OperatorPageOptions/prefix``.
+    public func addRoutes(to router: some RouterMethods<some RequestContext>) {
+        let group = router.group(RouterPath(options.prefix))
+        let gate = RequestGate(page: self)
+        for route in Self.pages {
+            group.get(RouterPath(route.path)) { request, _ in await gate.show(request, route.path, route.make)
+            }
+        }
+        for route in Self.acts {
+            group.post(RouterPath(route.path)) { request, _ in await gate.act(request, route.path, route.act)
+            }
+        }
+        group.post("/confirm") { request, _ in await gate.ask(request) }
+        group.get("/live") { request, _ in await gate.live(request) }
+        group.get("/login") { request, _ in await gate.loginPage(request) }
+        group.post("/login") { request, _ in await gate.logIn(request) }
+        group.post("/logout") { request, _ in await gate.logOut(request) }
+        group.get("/page.css") { _, _ in Assets.style }
+        group.get("/page.js") { _, _ in Assets.script }
+    }
+
+    /// A page by its path below the prefix.
+    struct Route: Sendable {
+        let path: String
+        let make: @Sendable (OperatorPage, Visit) async throws -> Page
+    }
+
+    /// What a form that changes something leads to; it returns the page to go to.
+    struct ActRoute: Sendable {
+        let path: String
+        let act: @Sendable (OperatorPage, Visit) async throws -> String
+    }
+
+    static let pages: [Route] = [
+        Route(path: "/") { try await OverviewPage(site: $0).overview($1) },
+        Route(path: "/queues") { try await QueuesPage(site: $0).queueList($1) },
+        Route(path: "/queue") { try await QueuePage(site: $0).queue($1) },
+        Route(path: "/action") { try await ActionPage(site: $0).action($1) },
+        Route(path: "/edit") { try await ActionPage(site: $0).editor($1) },
+        Route(path: "/enqueue") { try ActionPage(site: $0).enqueuing($1) },
+        Route(path: "/dead") { try await DeadLettersPage(site: $0).deadLetters($1) },
+        Route(path: "/gates") { try await ControlsPage(site: $0).gates($1) },
+        Route(path: "/holds") { try await ControlsPage(site: $0).holds($1) },
+        Route(path: "/runners") { try await ProcessesPage(site: $0).runners($1) },
+        Route(path: "/health") { try await ProcessesPage(site: $0).health($1) },
+        Route(path: "/audit") { ProcessesPage(site: $0).auditLog($1) },
+        Route(path: "/job") { try JobPage(site: $0).job($1) },
+        Route(path: "/confirm") { try await ConfirmationPage(site: $0).confirmation($1) },
+    ]
+
+    static let acts: [ActRoute] = [
+        ActRoute(path: "/do") { try await Acting(site: $0).perform($1) },
+        ActRoute(path: "/stop") { try JobPage(site: $0).stopJob($1) },
+    ]
+}
+#endif

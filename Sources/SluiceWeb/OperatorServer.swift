@@ -1,0 +1,65 @@
+#if Web
+internal import Hummingbird
+internal import HummingbirdCore
+internal import NIOCore
+public import ServiceLifecycle
+
+/// Serves an ``OperatorPage`` on a port of its own, with limits on connections, headers, bodies and time.
+public struct OperatorServer: Service {
+    private let page: OperatorPage
+    private let address: String
+    private let port: Int
+    private let whenRunning: @Sendable (Int) -> Void
+
+    /// The most connections at the same time; further ones wait.
+    public static let connectionLimit = 256
+
+    /// Makes a server.
+    ///
+    /// - Parameters:
+    ///   - page: What it serves.
+    ///   - address: The address to listen at.
+    ///   - port: The port; 0 is any that is free.
+    ///   - whenRunning: Called with the port when browsers can connect.
+    /// - Throws: ``PageError`` for another address than a loopback one, if ``PageAccess/everybody`` may use
+    ///   the page.
+    public init(
+        _ page: OperatorPage,
+        address: String = "127.0.0.1",
+        port: Int,
+        whenRunning: @escaping @Sendable (Int) -> Void = { _ in }
+    ) throws {
+        if case .everybody = page.options.access, !["127.0.0.1", "::1", "localhost"].contains(address) {
+            throw PageError(
+                .invalid,
+                "everybody who reaches \(address) could change the queues: give a token file, or listen at "
+                    + "127.0.0.1"
+            )
+        }
+        (self.page, self.address, self.port, self.whenRunning) = (page, address, port, whenRunning)
+    }
+
+    /// Serves until the task is cancelled or a service group stops.
+    public func run() async throws {
+        let router = Router()
+        page.addRoutes(to: router)
+        let limits = HTTP1Channel.Configuration(
+            idleTimeout: .seconds(60),
+            httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1_024, maxHeaderListSize: 32 * 1_024)
+        )
+        let application = Application(
+            router: router,
+            server: .http1(configuration: limits),
+            configuration: ApplicationConfiguration(
+                address: .hostname(address, port: port),
+                serverName: "sluice",
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimit)
+            ),
+            services: [page],
+            onServerRunning: { whenRunning($0.localAddress?.port ?? port) },
+            logger: page.options.logger
+        )
+        try await application.run()
+    }
+}
+#endif

@@ -1,0 +1,150 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// One action or dead letter, and the forms for payloads.
+struct ActionPage {
+    let site: OperatorPage
+
+    /// An action or a dead letter: what it does or waits for, its attempts, and its payload when asked for.
+    func action(_ visit: Visit) async throws -> Page {
+        let id = try ActionID(field: "id", in: visit.query)
+        let state = try await site.broker.action(id)
+        var page = Page("Action \(id)", in: "Queues")
+        guard let details = state.details else {
+            page.add(
+                "<p class=\"empty\">There is no action \(id.description): \(state.phase.words)</p>"
+            )
+            return page
+        }
+        page.add(page.live("state", facts(state, details, visit)))
+        if visit.mayAct { page.add(acts(state, details, visit)) }
+        page.add("<h2>Payload</h2>")
+        page.add(payload(details, visit))
+        page.add("<h2>Failed attempts</h2>")
+        page.add(
+            page.live("attempts", QueuePage.attemptTable(try await site.broker.failedAttempts(of: id), visit))
+        )
+        return page
+    }
+
+    private func facts(_ state: ActionState, _ details: ActionState.Details, _ visit: Visit) -> HTML {
+        Widgets.facts([
+            ("State", "\(state.phase.words)"),
+            ("Why", state.because.isEmpty ? nil : Widgets.because(state.because, nil, visit)),
+            ("Queue", Widgets.queue(details.queue, visit)),
+            ("Before it", state.ahead.map { "\($0)" }),
+            ("Kind", "\(details.kind), version \(details.version)"),
+            ("Attempts", "\(details.attempts)"),
+            ("Enqueued", Widgets.time(details.enqueuedAt, visit.now)),
+            ("Expires", details.expiresAt.map { Widgets.time($0, visit.now) }),
+            ("Tag", details.tag.map { "<bdi>\($0)</bdi>" }),
+            ("Gate", details.gate.map { "\($0.rawValue)" }),
+            ("Last error", details.lastError.map { "<pre>\($0)</pre>" }),
+        ])
+    }
+
+    private func acts(_ state: ActionState, _ details: ActionState.Details, _ visit: Visit) -> HTML {
+        if case .dead = state.phase {
+            let letter = Form().setting("letter", state.id.description)
+            return """
+                <p class="acts">\(Widgets.button(.requeue, letter, visit))\
+                \(Widgets.button(.purge, letter, visit))</p>
+                """
+        }
+        let action = Form().setting("action", state.id.description)
+        return """
+            <p class="acts">\
+            <a class="button" href="\(visit.link("/edit", "id", state.id))">Edit the payload</a> \
+            \(Widgets.button(.front, action, visit))\(Widgets.button(.remove, action, visit))</p>
+            <form class="acts" method="get" action="\(visit.link("/confirm"))">
+            <input type="hidden" name="act" value="move">\
+            <input type="hidden" name="action" value="\(state.id.description)">
+            <label>Move to queue <input name="to" required></label> <button>Move</button></form>
+            """
+    }
+
+    /// Payloads can be private: they are read and sent only when somebody asks.
+    private func payload(_ details: ActionState.Details, _ visit: Visit) -> HTML {
+        guard visit.query["payload"] == "show" else {
+            let query = visit.query.setting("payload", "show")
+            return "<p><a class=\"button\" href=\"\(visit.link("/action", query))\">Show the payload</a></p>"
+        }
+        let tree = JSONTree(details.payload)
+        return """
+            <div class="payload">\(tree?.html ?? "<p>No tree: it is too large, or is no JSON.</p>")
+            <details><summary>As it is stored</summary><pre>\(details.payload)</pre></details></div>
+            """
+    }
+
+    /// The form that changes a payload.
+    func editor(_ visit: Visit) async throws -> Page {
+        try visit.checkRole()
+        let id = try ActionID(field: "id", in: visit.query)
+        guard let details = try await site.broker.action(id).details else {
+            throw PageError(.notFound, "there is no action \(id) any more")
+        }
+        var page = Page("Edit action \(id)", in: "Queues")
+        let text = JSONTree(details.payload)?.lines.joined(separator: "\n") ?? details.payload
+        page.add(
+            """
+            <form method="post" action="\(visit.link("/confirm"))">
+            <input type="hidden" name="act" value="edit">\
+            <input type="hidden" name="action" value="\(id.description)">
+            <label for="payload">Payload of kind \(details.kind), as JSON</label>
+            <textarea id="payload" name="payload" rows="20" spellcheck="false">\n\(text)</textarea>
+            <p><button>Check and compare</button> \
+            <a class="button" href="\(visit.link("/action", "id", id))">Cancel</a></p></form>
+            """
+        )
+        return page
+    }
+
+    /// The form for a new action.
+    func enqueuing(_ visit: Visit) throws -> Page {
+        try visit.checkRole()
+        var page = Page("Enqueue an action", in: "Queues")
+        page.add(
+            """
+            <form class="fields" method="post" action="\(visit.link("/confirm"))">
+            <input type="hidden" name="act" value="enqueue">
+            <label>Queue <input name="queue" required value="\(visit.query["queue"] ?? "")"></label>
+            <label>Kind <input name="kind" required value="\(visit.query["kind"] ?? "")"></label>
+            <label for="payload">Payload, as JSON</label>
+            <textarea id="payload" name="payload" rows="10" spellcheck="false" required>\n{}</textarea>
+            <p><button>Check</button></p></form>
+            """
+        )
+        return page
+    }
+}
+
+extension ActionID {
+    /// Reads a number from a query or a form.
+    init(field name: String, in form: Form) throws(PageError) {
+        guard let text = form[name], let number = Int64(text), number > 0 else {
+            throw PageError(.invalid, "'\(form[name] ?? "")' is no number of an action")
+        }
+        self.init(rawValue: number)
+    }
+}
+
+extension ActionState.Phase {
+    /// What the action does, in words.
+    var words: String {
+        switch self {
+        case .waiting: "waiting"
+        case .scheduled(let date): "scheduled for \(Widgets.exact(date))"
+        case .running(let since): "running since \(Widgets.exact(since))"
+        case .retrying(let date): "waiting for a retry at \(Widgets.exact(date))"
+        case .parked(let cause, let since):
+            "parked since \(Widgets.exact(since))\(cause.map { " (\($0.rawValue))" } ?? "")"
+        case .dead(let cause, let date): "a dead letter since \(Widgets.exact(date)) (\(cause.rawValue))"
+        case .ended(.succeeded): "it has succeeded"
+        case .ended(.removed): "it has been removed"
+        case .ended(.deadLettered): "it has become a dead letter, which has been purged"
+        case .ended(.unknown): "it never existed, or ended some time ago"
+        }
+    }
+}
+#endif

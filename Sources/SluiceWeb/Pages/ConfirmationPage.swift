@@ -1,0 +1,108 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// The question before an act.
+struct ConfirmationPage {
+    let site: OperatorPage
+
+    /// The question before an act: what it will do, and to how many.
+    func confirmation(_ visit: Visit) async throws -> Page {
+        try visit.checkRole()
+        let fields = visit.form.fields.isEmpty ? visit.query : visit.form
+        let command = try Command(fields)
+        var page = Page("\(command.verb.name)?")
+        page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
+        page.add(try await subjects(of: command, visit))
+        var hidden = fields.setting("token", nil)
+        if case .matchingQueues(let filter) = command.subjects {
+            // Without the selected ones.
+            hidden = filter.form.setting("act", command.verb.rawValue).setting("scope", "matching")
+        }
+        if command.verb == .edit, case .action(let id) = command.subjects {
+            guard let details = try await site.broker.action(id).details else {
+                throw PageError(.notFound, "there is no action \(id) any more")
+            }
+            page.add(comparison(details.payload, try command.payload()))
+            hidden = hidden.setting("was", Command.mark(of: details.payload))
+        }
+        if command.verb == .enqueue { _ = try command.payload() }
+        let place = command.place
+        page.add(
+            """
+            <form class="fields" method="post" action="\(visit.link("/do"))">\(Layout.token(visit))\
+            \(hidden.hiddenFields)\(parameters(command.verb))
+            <p><button class="\(command.verb.isFinal ? "final" : "")">\(command.verb.name)</button> \
+            <a class="button" href="\(visit.link(place.path, place.query))">Cancel</a></p></form>
+            """
+        )
+        return page
+    }
+
+    /// Names what an act is done to: all of few, the first of many.
+    private func subjects(of command: Command, _ visit: Visit) async throws -> HTML {
+        let shown = 20
+        let (names, count): ([HTML], Int)
+        switch command.subjects {
+        case .queues(let queues) where queues.count > 1:
+            (names, count) = (queues.prefix(shown).map { Widgets.queue($0, visit) }, queues.count)
+        case .matchingQueues(let filter):
+            let queues = site.board.names(filter)
+            (names, count) = (queues.prefix(shown).map { Widgets.queue($0, visit) }, queues.count)
+        case .letters(let letters) where letters.count > 1:
+            (names, count) = (letters.prefix(shown).map { Widgets.action($0, visit) }, letters.count)
+        case .matchingLetters(let filter):
+            let letters = try await filter.letters(site.broker)
+            (names, count) = (letters.prefix(shown).map { Widgets.action($0, visit) }, letters.count)
+        default: return ""
+        }
+        let rest: HTML = count > names.count ? "<li>and \(count - names.count) more</li>" : ""
+        let items = names.map { "<li>\($0)</li>" as HTML }
+        return "<p id=\"subject-count\">\(count) in all:</p><ul>\(items)\(rest)</ul>"
+    }
+
+    private func parameters(_ verb: Verb) -> HTML {
+        let reason: HTML = "<label>Reason, for others <input name=\"reason\" maxlength=\"500\"></label> "
+        let minutes: HTML = """
+            <label>For how many minutes (empty: until somebody ends it) \
+            <input name="minutes" type="number" min="1" max="525600"></label>
+            """
+        return switch verb {
+        case .hold: "\(reason)\(minutes)"
+        case .skip: reason
+        case .close: minutes
+        default: ""
+        }
+    }
+
+    /// The lines of two payloads; lines that differ are marked.
+    private func comparison(_ old: String, _ new: String) -> HTML {
+        let before = JSONTree(old)?.lines ?? [old]
+        let after = JSONTree(new)?.lines ?? [new]
+        let difference = after.difference(from: before)
+        let removed = Set(difference.removals.map(Self.offset))
+        let added = Set(difference.insertions.map(Self.offset))
+        if difference.isEmpty { return "<p>The payload is the same as before.</p>" }
+        let first = before.enumerated().map {
+            line($0.element, removed.contains($0.offset) ? "−" : " ", "removed")
+        }
+        let second = after.enumerated().map {
+            line($0.element, added.contains($0.offset) ? "+" : " ", "added")
+        }
+        return """
+            <div class="diff"><section><h2>Now</h2><pre>\(first)</pre></section>
+            <section><h2>New</h2><pre>\(second)</pre></section></div>
+            """
+    }
+
+    private static func offset(_ change: CollectionDifference<String>.Change) -> Int {
+        switch change {
+        case .insert(let offset, _, _), .remove(let offset, _, _): offset
+        }
+    }
+
+    private func line(_ text: String, _ mark: String, _ name: String) -> HTML {
+        mark == " " ? "  \(text)\n" : "<span class=\"\(name)\">\(mark) \(text)</span>\n"
+    }
+}
+#endif

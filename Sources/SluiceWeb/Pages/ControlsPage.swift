@@ -1,0 +1,80 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// The gates and the holds.
+struct ControlsPage {
+    let site: OperatorPage
+
+    /// The gates that have been opened or closed.
+    func gates(_ visit: Visit) async throws -> Page {
+        var page = Page("Gates", in: "Gates")
+        page.add(page.live("gates", Self.gateTable(try await site.broker.gates(), visit)))
+        guard visit.mayAct else { return page }
+        page.add(
+            """
+            <h2>Another gate</h2><form class="acts" method="get" action="\(visit.link("/confirm"))">
+            <label>Name <input name="gate" required></label>
+            <button name="act" value="open">Open</button> \
+            <button name="act" value="close">Close</button></form>
+            """
+        )
+        return page
+    }
+
+    static func gateTable(_ gates: [Gate], _ visit: Visit) -> HTML {
+        Widgets.table(
+            "Gates",
+            ["Gate", "State", "Since", "Opens", "Act"],
+            gates.map { gate in
+                let fields = Form().setting("gate", gate.name.rawValue)
+                return """
+                    <tr><th scope="row"><bdi>\(gate.name.rawValue)</bdi></th>\
+                    <td>\(gate.isOpen ? "open" : "closed")</td>\
+                    <td>\(Widgets.time(gate.since, visit.now))</td>\
+                    <td>\(gate.opensAt.map { Widgets.time($0, visit.now) })</td>\
+                    <td>\(Widgets.button(gate.isOpen ? .close : .open, fields, visit))</td></tr>
+                    """
+            },
+            empty: """
+                No gate has been opened or closed. A gate that actions wait for is closed until somebody \
+                opens it.
+                """
+        )
+    }
+
+    /// The current holds.
+    func holds(_ visit: Visit) async throws -> Page {
+        var page = Page("Holds", in: "Holds")
+        page.add(page.live("holds", Self.holdTable(try await site.broker.holds(), visit)))
+        guard visit.mayAct else { return page }
+        page.add(
+            """
+            <h2>Hold queues</h2><form class="acts" method="get" action="\(visit.link("/confirm"))">
+            <input type="hidden" name="act" value="hold">
+            <label>Queue, prefix/* or * for all <input name="queue" required></label> \
+            <button>Hold</button></form>
+            """
+        )
+        return page
+    }
+
+    static func holdTable(_ holds: [Hold], _ visit: Visit) -> HTML {
+        Widgets.table(
+            "Holds",
+            ["Hold", "Queues", "By", "Reason", "Since", "Until", "Act"],
+            holds.map { hold in
+                let fields = Form().setting("hold", hold.id.description)
+                return """
+                    <tr><th scope="row">\(hold.id.description)</th>\
+                    <td><bdi>\(hold.pattern.rawValue)</bdi></td><td>\(hold.holder)</td>\
+                    <td>\(hold.reason)</td><td>\(Widgets.time(hold.since, visit.now))</td>\
+                    <td>\(hold.until.map { Widgets.time($0, visit.now) })</td>\
+                    <td>\(Widgets.button(.end, fields, visit))</td></tr>
+                    """
+            },
+            empty: "Nothing is held."
+        )
+    }
+}
+#endif

@@ -1,0 +1,93 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// The dead letters, with acts on the selected ones or on all that match.
+struct DeadLettersPage {
+    let site: OperatorPage
+
+    /// The most dead letters on a page.
+    static let lettersOnPage = 50
+
+    /// Dead letters, the newest first.
+    func deadLetters(_ visit: Visit) async throws -> Page {
+        var page = Page("Dead letters", in: "Dead letters")
+        let filter = try LetterFilter(visit.query)
+        var last: DeadLetter?
+        if let text = visit.query["after"] {
+            last = try await site.broker.deadLetter(try ActionID(field: "after", in: visit.query))
+            if last == nil {
+                throw PageError(.notFound, "dead letter \(text) is gone: begin at the first page")
+            }
+        }
+        let letters = try await site.broker.deadLetters(
+            filter.pattern,
+            cause: filter.cause,
+            after: last,
+            limit: Self.lettersOnPage + 1
+        )
+        page.add(letterFilterForm(filter, visit))
+        let table = letterTable(letters.prefix(Self.lettersOnPage), visit)
+        page.add(visit.mayAct && !letters.isEmpty ? letterActs(filter, table, visit) : table)
+        if letters.count > Self.lettersOnPage {
+            let query = visit.query.setting("after", letters[Self.lettersOnPage - 1].id.description)
+            page.add(
+                "<p><a class=\"next\" rel=\"next\" href=\"\(visit.link("/dead", query))\">Next page</a></p>"
+            )
+        }
+        return page
+    }
+
+    private func letterTable(_ letters: ArraySlice<DeadLetter>, _ visit: Visit) -> HTML {
+        let heads: [HTML] =
+            (visit.mayAct
+                ? ["<input type=\"checkbox\" data-all aria-label=\"Select all on this page\">"] : [])
+            + ["Action", "Queue", "Kind", "Cause", "Attempts", "Died", "Error"]
+        return Widgets.table(
+            "Dead letters",
+            heads,
+            letters.map { letter in
+                let box: HTML = """
+                    <td><input type="checkbox" name="letter" value="\(letter.id.description)" \
+                    aria-label="Select \(letter.id.description)"></td>
+                    """
+                return """
+                    <tr>\(visit.mayAct ? box : "")<th scope="row">\(Widgets.action(letter.id, visit))</th>\
+                    <td>\(Widgets.queue(letter.queue, visit))</td><td>\(letter.kind)</td>\
+                    <td>\(letter.cause.rawValue)</td><td class="number">\(letter.attempts)</td>\
+                    <td>\(Widgets.time(letter.diedAt, visit.now))</td>\
+                    <td class="error">\(String(letter.error.prefix(200)))</td></tr>
+                    """
+            },
+            empty: "There are no dead letters here: no action has ended without success."
+        )
+    }
+
+    private func letterFilterForm(_ filter: LetterFilter, _ visit: Visit) -> HTML {
+        let causes = DeadLetterCause.allCases.map { cause -> HTML in
+            "<option\(cause == filter.cause ? " selected" : "" as HTML)>\(cause.rawValue)</option>"
+        }
+        return """
+            <form class="filter" method="get" action="\(visit.link("/dead"))" role="search">
+            <label>Queue <input type="search" name="queue-pattern" value="\(filter.name ?? "")" \
+            placeholder="a name, or mail/*" data-search></label>
+            <label>Cause <select name="cause"><option value="">any</option>\(causes)</select></label>
+            <button>Filter</button> <a class="button" href="\(visit.link("/dead"))">Clear</a></form>
+            """
+    }
+
+    private func letterActs(_ filter: LetterFilter, _ table: HTML, _ visit: Visit) -> HTML {
+        let buttons = Verb.ofLetters.map { verb in
+            "<button name=\"act\" value=\"\(verb.rawValue)\">\(verb.name)</button> " as HTML
+        }
+        return """
+            <form method="post" action="\(visit.link("/confirm"))">\(filter.form.hiddenFields)
+            <fieldset class="acts"><legend>Act on</legend>
+            <label><input type="radio" name="scope" value="selected" checked> those selected</label>
+            <label><input type="radio" name="scope" value="matching"> all that match the filter</label> \
+            \(buttons)</fieldset>
+            \(table)</form>
+            """
+    }
+}
+#endif

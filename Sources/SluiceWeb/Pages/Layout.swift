@@ -1,0 +1,66 @@
+#if Web
+internal import Foundation
+
+/// What all pages have in common.
+struct Layout {
+    let options: OperatorPageOptions
+
+    private static let sections = [
+        ("Overview", "/"), ("Queues", "/queues"), ("Dead letters", "/dead"), ("Gates", "/gates"),
+        ("Holds", "/holds"), ("Runners", "/runners"), ("Health", "/health"), ("Audit", "/audit"),
+    ]
+
+    func html(_ page: Page, _ visit: Visit, notice: String?) -> HTML {
+        let live = visit.link(
+            "/live",
+            "view",
+            visit.link(visit.path, visit.query).dropFirst(visit.prefix.count)
+        )
+        return """
+            <!doctype html>
+            <html lang="en"><head><meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <title>\(page.title) · \(options.title)</title>
+            <link rel="icon" \
+            href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Cpath \
+            d='M0 1h8v1H0zM1 3h6v1H1zM2 5h4v1H2z' fill='%230550ae'/%3E%3C/svg%3E">
+            <link rel="stylesheet" href="\(visit.link("/page.css"))">
+            <script src="\(visit.link("/page.js"))" defer></script></head>
+            <body\(page.parts.isEmpty ? "" : " data-live=\"\(live)\"" as HTML)>
+            <a class="skip" href="#main">Skip to content</a>
+            <header><p class="title"><a href="\(visit.link("/"))">\(options.title)</a></p>
+            <nav aria-label="Pages"><ul>\(sections(page, visit))</ul></nav>\(person(visit))</header>
+            <main id="main">
+            \(notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" as HTML })\
+            <p class="notice" id="stale" role="status" hidden></p>
+            <h1>\(page.title)</h1>
+            \(page.body)</main></body></html>
+
+            """
+    }
+
+    private func sections(_ page: Page, _ visit: Visit) -> [HTML] {
+        Self.sections.map { name, path in
+            let current: HTML = name == page.section ? " aria-current=\"page\"" : ""
+            return "<li><a href=\"\(visit.link(path))\"\(current)>\(name)</a></li>"
+        }
+    }
+
+    private func person(_ visit: Visit) -> HTML {
+        let role = visit.mayAct ? "" : options.isReadOnly ? " (read-only)" : " (may look)"
+        guard case .tokens = options.access else {
+            return "<p class=\"person\">\(visit.person.name)\(role)</p>"
+        }
+        return """
+            <form class="person" method="post" action="\(visit.link("/logout"))">\(Layout.token(visit))\
+            \(visit.person.name)\(role) <button>Log out</button></form>
+            """
+    }
+
+    /// The hidden field that each form which changes something has.
+    static func token(_ visit: Visit) -> HTML {
+        "<input type=\"hidden\" name=\"token\" value=\"\(visit.session.formToken)\">"
+    }
+}
+#endif

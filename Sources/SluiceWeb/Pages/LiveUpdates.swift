@@ -1,0 +1,88 @@
+#if Web
+internal import Foundation
+internal import Hummingbird
+internal import NIOCore
+internal import Synchronization
+
+/// Sends the parts of a page that have changed, as Server-Sent Events, once a second at most.
+struct LiveUpdates: Sendable {
+    private struct Part: Encodable {
+        let id: String
+        let html: String
+    }
+
+    let page: OperatorPage
+    let route: OperatorPage.Route
+    let visit: Visit
+    let path: String
+    let query: Form
+
+    /// The time between two looks.
+    private static let interval: Duration = .seconds(1)
+    /// After so many looks a page is made again, even if no queue has changed: gates and holds may have.
+    private static let longest = 5
+
+    var response: Response {
+        Response(
+            status: .ok,
+            headers: RequestGate.headers(type: "text/event-stream"),
+            body: ResponseBody(asyncSequence: events)
+        )
+    }
+
+    /// The updates; a comment, every few seconds, finds out whether the browser is still there.
+    private var events: AsyncThrowingStream<ByteBuffer, any Error> {
+        let memory = Memory()
+        return AsyncThrowingStream {
+            while page.isServing, !Task.isCancelled {
+                if let text = try await news(memory) { return ByteBuffer(string: text) }
+                try await page.options.clock.sleep(for: Self.interval)
+            }
+            return nil
+        }
+    }
+
+    /// The parts that one browser has; used by one task at a time.
+    private final class Memory: Sendable {
+        struct Sent: Sendable {
+            var parts: [String: String] = [:]
+            var version = -1
+            var looks = 0
+        }
+
+        let sent = Mutex(Sent())
+    }
+
+    private func news(_ memory: Memory) async throws -> String? {
+        let version = page.board.totals.version
+        let isDue = memory.sent.withLock { sent in
+            sent.looks -= 1
+            guard version != sent.version || sent.looks <= 0 else { return false }
+            (sent.version, sent.looks) = (version, Self.longest)
+            return true
+        }
+        guard isDue else { return nil }
+        let changed = try await parts().filter { part in
+            memory.sent.withLock { $0.parts.updateValue(part.html, forKey: part.id) != part.html }
+        }
+        guard !changed.isEmpty else { return ":\n\n" }
+        return try changed.map { part in
+            "event: part\ndata: \(String(decoding: try JSONEncoder().encode(part), as: UTF8.self))\n\n"
+        }
+        .joined()
+    }
+
+    private func parts() async throws -> [Part] {
+        let visit = Visit(
+            path: path,
+            query: query,
+            form: Form(),
+            session: visit.session,
+            person: visit.person,
+            prefix: visit.prefix,
+            now: Date()
+        )
+        return try await route.make(page, visit).parts.map { Part(id: $0.id, html: $0.html.text) }
+    }
+}
+#endif

@@ -1,0 +1,67 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// All queues together, and first the queues that need a person.
+struct OverviewPage {
+    let site: OperatorPage
+
+    /// All queues together, and the ones that need a person.
+    func overview(_ visit: Visit) async throws -> Page {
+        try await site.board.waitForFirstRead(site.options.clock)
+        var page = Page("Overview", in: "Overview")
+        let totals = site.board.totals
+        var states = QueueFilter()
+        states.states = [.parked, .undecodable, .unknownKind, .noRoute]
+        let trouble = site.board.extract(states, .trouble, limit: 10)
+        page.add(page.live("numbers", try await numbers(totals, visit)))
+        page.add("<h2>What needs a person</h2>")
+        let isRead = site.board.totals.isComplete
+        let empty: HTML =
+            isRead
+            ? """
+            No queue needs a person. Queues that wait are under <a href="\(visit.link("/queues"))">Queues</a>.
+            """ : "The queues are being read."
+        page.add(page.live("trouble", QueueRows.table(trouble.lanes, visit, empty: empty)))
+        if trouble.count > trouble.lanes.count {
+            let link = visit.link("/queues", states.form)
+            page.add("<p><a href=\"\(link)\">All \(trouble.count) that need a person</a></p>")
+        }
+        page.add("<h2>The last ten minutes</h2>")
+        page.add(page.live("plots", plots()))
+        return page
+    }
+
+    private func numbers(_ totals: Board.Totals, _ visit: Visit) async throws -> HTML {
+        let states = QueueStatus.State.allCases.compactMap { state -> HTML? in
+            guard let count = totals.states[state], count > 0 else { return nil }
+            var filter = QueueFilter()
+            filter.states = [state]
+            return "<li><a href=\"\(visit.link("/queues", filter.form))\">\(count) \(state.rawValue)</a></li>"
+        }
+        let sizes = try await site.options.facts?.sizes() ?? []
+        let error = totals.error.map { error -> HTML in
+            "<p class=\"notice bad\" role=\"alert\">Not up to date: \(error)</p>"
+        }
+        return """
+            \(error)\
+            \(Widgets.facts(
+                [
+                    ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
+                ] + sizes.map { ($0.name, "\($0.value)") }
+            ))
+            <ul class="states" aria-label="Queues by state">\(states)</ul>
+            """
+    }
+
+    private func plots() -> HTML {
+        let samples = site.rates.samples
+        return """
+            <div class="plots">\
+            \(Plot(name: "Enqueued", unit: " a second", values: samples.map(\.enqueued)).html)\
+            \(Plot(name: "Ended", unit: " a second", values: samples.map(\.ended)).html)\
+            \(Plot(name: "Oldest that could run", unit: " s", values: samples.map(\.age)).html)</div>
+            """
+    }
+}
+#endif

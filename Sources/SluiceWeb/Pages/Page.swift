@@ -1,0 +1,26 @@
+#if Web
+/// What a page shows between its head and its foot.
+struct Page: Sendable {
+    /// The heading, and the window's title.
+    let title: String
+    /// The entry of the navigation that the page belongs to.
+    let section: String
+    private(set) var body: HTML = ""
+    /// The parts that live updates replace, by the ids of their elements.
+    private(set) var parts: [(id: String, html: HTML)] = []
+
+    init(_ title: String, in section: String = "") {
+        (self.title, self.section) = (title, section)
+    }
+
+    mutating func add(_ html: HTML) { body = "\(body)\(html)\n" }
+
+    /// Makes an element whose contents live updates replace.
+    ///
+    /// - Parameter id: The same at each update; of letters, digits and hyphens.
+    mutating func live(_ id: String, _ html: HTML, as element: String = "div") -> HTML {
+        parts.append((id, html))
+        return "<\(element) id=\"\(id)\" data-part>\(html)</\(element)>"
+    }
+}
+#endif

@@ -1,0 +1,128 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// One queue.
+struct QueuePage {
+    let site: OperatorPage
+
+    /// The most actions of a queue on its page.
+    static let actionsOnPage = 50
+
+    /// A queue: why it does not move, its actions in order, and what concerns it.
+    func queue(_ visit: Visit) async throws -> Page {
+        guard let name = visit.query["name"] else { throw PageError(.invalid, "give the name of a queue") }
+        let queue = QueueName(name)
+        // The board's is a quarter of a second old at most, and costs nothing.
+        let status =
+            if let known = site.board.status(of: queue) { known } else {
+                try await site.broker.status(of: queue)
+            }
+        var page = Page(name, in: "Queues")
+        page.add(page.live("status", try await statusFacts(status, visit)))
+        if visit.mayAct { page.add(queueActs(status, visit)) }
+        let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: Self.actionsOnPage + 1)
+        page.add("<h2>Actions, in the order in which they run</h2>")
+        page.add(page.live("actions", actionTable(actions, visit)))
+        if actions.count > Self.actionsOnPage {
+            page.add("<p>The first \(Self.actionsOnPage) of \(status.depth).</p>")
+        }
+        if let head = status.head {
+            let attempts = try await site.broker.failedAttempts(of: head)
+            page.add("<h2>Failed attempts of the head</h2>")
+            page.add(page.live("attempts", Self.attemptTable(attempts, visit)))
+        }
+        page.add(try await concerning(queue, status, visit))
+        return page
+    }
+
+    private func statusFacts(_ status: QueueStatus, _ visit: Visit) async throws -> HTML {
+        guard status.depth > 0 else {
+            return "<p class=\"empty\">This queue has no actions: nothing waits or runs in it.</p>"
+        }
+        let oldest = visit.now.addingTimeInterval(-(status.oldestAge / .seconds(1)))
+        return Widgets.facts([
+            ("State", Widgets.state(status)),
+            ("Why", Widgets.because(status.because, status.blockedUntil, visit)),
+            ("Head", status.head.map { "\(Widgets.action($0, visit)) \(status.headKind ?? "")" }),
+            ("Attempt", "\(status.attempt)"),
+            ("Actions", "\(status.depth)"),
+            ("Oldest", Widgets.time(oldest, visit.now)),
+            ("Last error", status.lastError.map { "<pre>\($0)</pre>" }),
+        ])
+    }
+
+    private func queueActs(_ status: QueueStatus, _ visit: Visit) -> HTML {
+        let queue = Form().setting("queue", status.queue.rawValue)
+        let skip = queue.setting("head", status.head?.description)
+        let acts: [HTML] = [
+            Widgets.button(.retry, queue, visit), Widgets.button(.skip, skip, visit),
+            Widgets.button(.hold, queue, visit), Widgets.button(.resume, queue, visit),
+            Widgets.button(.clear, queue, visit),
+        ]
+        let enqueue = visit.link("/enqueue", "queue", status.queue.rawValue)
+        return "<p class=\"acts\">\(acts)<a class=\"button\" href=\"\(enqueue)\">Enqueue an action</a></p>"
+    }
+
+    private func actionTable(_ actions: [ActionSummary], _ visit: Visit) -> HTML {
+        Widgets.table(
+            "Actions",
+            ["Action", "Kind", "Attempts", "Enqueued", "Due", "Last error"],
+            actions.prefix(Self.actionsOnPage).map { action in
+                let due: HTML =
+                    if let since = action.runningSince {
+                        "running since \(Widgets.time(since, visit.now))"
+                    } else if let date = action.nextAttemptAt ?? action.notBefore {
+                        Widgets.time(date, visit.now)
+                    } else {
+                        ""
+                    }
+                return """
+                    <tr><th scope="row">\(Widgets.action(action.id, visit))</th><td>\(action.kind)</td>\
+                    <td class="number">\(action.attempts)</td>\
+                    <td>\(Widgets.time(action.enqueuedAt, visit.now))</td><td>\(due)</td>\
+                    <td class="error">\(String((action.lastError ?? "").prefix(200)))</td></tr>
+                    """
+            },
+            empty: "No actions."
+        )
+    }
+
+    static func attemptTable(_ attempts: [FailedAttempt], _ visit: Visit) -> HTML {
+        Widgets.table(
+            "Failed attempts",
+            ["Attempt", "Began", "Took", "Cause", "Error"],
+            attempts.reversed().map { attempt in
+                """
+                <tr><th scope="row">\(attempt.number)</th>\
+                <td>\(Widgets.time(attempt.startedAt, visit.now))</td>\
+                <td>\(Widgets.span(attempt.endedAt.timeIntervalSince(attempt.startedAt)))</td>\
+                <td>\(attempt.cause?.rawValue ?? "")</td><td><pre>\(attempt.error)</pre></td></tr>
+                """
+            },
+            empty: "No attempt has failed."
+        )
+    }
+
+    /// The holds that cover the queue, and the gates that it waits for.
+    private func concerning(_ queue: QueueName, _ status: QueueStatus, _ visit: Visit) async throws -> HTML {
+        let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
+        let names = status.because.compactMap { because -> GateName? in
+            guard case .gate(let name, _) = because else { return nil }
+            return name
+        }
+        let gates = try await site.broker.gates().filter { names.contains($0.name) }
+        var html: HTML = ""
+        if !holds.isEmpty { html = "<h2>Holds</h2>\(ControlsPage.holdTable(holds, visit))" }
+        if !gates.isEmpty { html = "\(html)<h2>Gates</h2>\(ControlsPage.gateTable(gates, visit))" }
+        return html
+    }
+
+    /// Whether a pattern matches a queue: it is its name, `*`, or a prefix that ends in `/*`.
+    private static func covers(_ pattern: QueuePattern, _ queue: QueueName) -> Bool {
+        let (pattern, name) = (pattern.rawValue, queue.rawValue)
+        guard pattern.hasSuffix("*") else { return pattern.utf8.elementsEqual(name.utf8) }
+        return name.utf8.starts(with: pattern.utf8.dropLast())
+    }
+}
+#endif

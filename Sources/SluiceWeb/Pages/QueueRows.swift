@@ -1,0 +1,40 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// Queues as rows of a table.
+enum QueueRows {
+    /// A short list without acts.
+    static func table(_ lanes: [Board.Lane], _ visit: Visit, empty: HTML) -> HTML {
+        Widgets.table(
+            "Queues",
+            ["Queue", "State", "Why", "Actions", "Oldest", "Last error"],
+            lanes.map { "<tr>\(row($0, visit, isSelectable: false))</tr>" },
+            empty: empty
+        )
+    }
+
+    static func row(_ lane: Board.Lane, _ visit: Visit, isSelectable: Bool) -> HTML {
+        let status = lane.status
+        let name = status.queue.rawValue
+        let box: HTML = """
+            <td><input type="checkbox" name="queue" value="\(name)" aria-label="Select \(name)"></td>
+            """
+        let oldest = Date(timeIntervalSince1970: Double(lane.oldest) / 1_000_000)
+        return """
+            \(isSelectable ? box : "")<th scope="row">\(Widgets.queue(status.queue, visit))</th>\
+            <td>\(Widgets.state(status))</td>\
+            <td>\(Widgets.because(status.because.prefix(1), status.blockedUntil, visit))</td>\
+            <td class="number">\(status.depth)</td><td>\(Widgets.time(oldest, visit.now))</td>\
+            <td class="error">\(String((status.lastError ?? "").prefix(200)))</td>
+            """
+    }
+
+    /// An id for the row of a queue: its name's hash, as names hold anything.
+    static func id(_ queue: QueueName) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in queue.rawValue.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return "queue-\(String(hash, radix: 16))"
+    }
+}
+#endif

@@ -1,0 +1,95 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// A list of queues, with acts on the selected ones or on all that match.
+struct QueuesPage {
+    let site: OperatorPage
+
+    /// The most queues on a page of a list.
+    static let queuesOnPage = 50
+
+    /// A list of queues, with acts on the selected ones or on all that match.
+    func queueList(_ visit: Visit) async throws -> Page {
+        try await site.board.waitForFirstRead(site.options.clock)
+        let filter = try QueueFilter(visit.query)
+        let sorting = visit.query["sort"].flatMap(QueueSorting.init(rawValue:)) ?? .trouble
+        let start = visit.query["after"].flatMap(QueueSorting.Place.init)
+        let extract = site.board.extract(filter, sorting, after: start, limit: Self.queuesOnPage)
+        var page = Page("Queues", in: "Queues")
+        page.add(filterForm(filter, sorting, visit))
+        let count = "\(Widgets.count(extract.count, "queue")) of \(site.board.totals.queueCount)"
+        page.add(page.live("count", "\(count)", as: "p"))
+        let rows = extract.lanes.map { lane in
+            page.live(
+                QueueRows.id(lane.status.queue),
+                QueueRows.row(lane, visit, isSelectable: visit.mayAct),
+                as: "tr"
+            )
+        }
+        let heads: [HTML] =
+            (visit.mayAct
+                ? ["<input type=\"checkbox\" data-all aria-label=\"Select all on this page\">"] : [])
+            + ["Queue", "State", "Why", "Actions", "Oldest", "Last error"]
+        let table = Widgets.table(
+            "Queues",
+            heads,
+            rows,
+            empty: site.board.totals.isComplete
+                ? """
+                No queue with work matches. <a href="\(visit.link("/queues"))">Show all queues</a>, or \
+                <a href="\(visit.link("/enqueue"))">enqueue an action</a>.
+                """ : "The queues are being read; reload this page in a moment."
+        )
+        page.add(visit.mayAct ? actForm(filter, extract.count, table, visit) : table)
+        if let next = extract.next {
+            let query = visit.query.setting("after", next.text)
+            page.add(
+                "<p><a class=\"next\" rel=\"next\" href=\"\(visit.link("/queues", query))\">Next page</a></p>"
+            )
+        }
+        return page
+    }
+
+    private func filterForm(_ filter: QueueFilter, _ sorting: QueueSorting, _ visit: Visit) -> HTML {
+        let states = QueueStatus.State.allCases.filter { $0 != .empty }.map { state -> HTML in
+            let checked: HTML = filter.states.contains(state) ? " checked" : ""
+            return """
+                <label><input type="checkbox" name="state" value="\(state.rawValue)"\(checked)> \
+                \(state.rawValue)</label>
+                """
+        }
+        let kinds = site.board.kinds().map { "<option value=\"\($0)\"></option>" as HTML }
+        let orders = QueueSorting.allCases.map { order -> HTML in
+            "<option\(order == sorting ? " selected" : "" as HTML)>\(order.rawValue)</option>"
+        }
+        return """
+            <form class="filter" method="get" action="\(visit.link("/queues"))" role="search">
+            <label>Name <input type="search" name="name" value="\(filter.name ?? "")" \
+            placeholder="part of it, or mail/*" data-search></label>
+            <label>Why <input type="search" name="because" value="\(filter.because ?? "")" \
+            placeholder="gate, no such room"></label>
+            <label>Kind <input type="search" name="kind" value="\(filter.kind ?? "")" list="kinds"></label>
+            <datalist id="kinds">\(kinds)</datalist>
+            <label>Order <select name="sort">\(orders)</select></label>
+            <fieldset><legend>State</legend>\(states)</fieldset>
+            <button>Filter</button> <a class="button" href="\(visit.link("/queues"))">Clear</a></form>
+            """
+    }
+
+    private func actForm(_ filter: QueueFilter, _ count: Int, _ table: HTML, _ visit: Visit) -> HTML {
+        guard count > 0 else { return table }
+        let buttons = Verb.ofQueues.map { verb in
+            "<button name=\"act\" value=\"\(verb.rawValue)\">\(verb.name)</button> " as HTML
+        }
+        return """
+            <form method="post" action="\(visit.link("/confirm"))">\(filter.form.hiddenFields)
+            <fieldset class="acts"><legend>Act on</legend>
+            <label><input type="radio" name="scope" value="selected" checked> those selected</label>
+            <label><input type="radio" name="scope" value="matching"> \
+            all \(count) that match the filter</label> \(buttons)</fieldset>
+            \(table)</form>
+            """
+    }
+}
+#endif

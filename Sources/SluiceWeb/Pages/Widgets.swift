@@ -1,0 +1,96 @@
+#if Web
+internal import Foundation
+internal import Sluice
+
+/// Pieces that several pages show.
+enum Widgets {
+    /// A time, relative to now, with the exact one as its title.
+    static func time(_ date: Date, _ now: Date) -> HTML {
+        let exact = exact(date)
+        let seconds = date.timeIntervalSince(now)
+        let text = seconds > 0 ? "in \(span(seconds))" : "\(span(-seconds)) ago"
+        return "<time datetime=\"\(exact)\" title=\"\(exact)\">\(text)</time>"
+    }
+
+    /// A time in UTC with milliseconds.
+    static func exact(_ date: Date) -> String {
+        Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(date)
+    }
+
+    /// A span with one unit or two, such as `3 min 20 s`.
+    static func span(_ seconds: Double) -> String {
+        guard seconds >= 1 else { return "\(Int(max(seconds, 0) * 1_000)) ms" }
+        let whole = Int(min(seconds, 1e12))
+        switch whole {
+        case ..<60: return "\(whole) s"
+        case ..<3_600: return "\(whole / 60) min \(whole % 60) s"
+        case ..<86_400: return "\(whole / 3_600) h \(whole % 3_600 / 60) min"
+        default: return "\(whole / 86_400) d \(whole % 86_400 / 3_600) h"
+        }
+    }
+
+    /// A number with its noun.
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
+    /// The name of a queue, leading to its page.
+    static func queue(_ name: QueueName, _ visit: Visit) -> HTML {
+        "<a href=\"\(visit.link("/queue", "name", name.rawValue))\"><bdi>\(name.rawValue)</bdi></a>"
+    }
+
+    static func action(_ id: ActionID, _ visit: Visit) -> HTML {
+        "<a href=\"\(visit.link("/action", "id", id))\">\(id.description)</a>"
+    }
+
+    /// The state of a queue: a word, with a mark that is not only a color.
+    static func state(_ status: QueueStatus) -> HTML {
+        let (kind, mark): (String, String) =
+            switch status.trouble {
+            case .needsPerson: ("bad", "✖")
+            case .waits: ("wait", "◆")
+            case .stopped: ("wait", "■")
+            case .moves: ("good", "▶")
+            case .scheduled, .empty: ("calm", "○")
+            }
+        return """
+            <span class="state \(kind)"><span aria-hidden="true">\(mark)</span> \
+            \(status.state.rawValue)</span>
+            """
+    }
+
+    /// Why a queue does not move; the first reason, or all.
+    static func because(_ because: some Sequence<Because>, _ until: Date?, _ visit: Visit) -> HTML {
+        let reasons = because.map { "<span class=\"because\">\($0.description)</span>" as HTML }
+        guard let until else { return "\(reasons)" }
+        return """
+            \(reasons) <span class="until" data-until="\(exact(until))">\(time(until, visit.now))</span>
+            """
+    }
+
+    /// A link that looks like a button and leads to the question whether to act.
+    static func button(_ verb: Verb, _ fields: Form, _ visit: Visit, _ name: String? = nil) -> HTML {
+        guard visit.mayAct else { return "" }
+        var query = Form().setting("act", verb.rawValue)
+        for field in fields.fields { query.add(field.name, field.value) }
+        return "<a class=\"button\" href=\"\(visit.link("/confirm", query))\">\(name ?? verb.name)</a> "
+    }
+
+    /// A table, or what to do without rows.
+    static func table(_ name: String, _ heads: [HTML], _ rows: [HTML], empty: HTML) -> HTML {
+        guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
+        let heads = heads.map { "<th scope=\"col\">\($0)</th>" as HTML }
+        return """
+            <div class="wide" tabindex="0" role="region" aria-label="\(name)"><table>
+            <thead><tr>\(heads)</tr></thead>
+            <tbody>\(rows)</tbody></table></div>
+            """
+    }
+
+    /// Pairs of a name and a value.
+    static func facts(_ facts: [(String, HTML?)]) -> HTML {
+        let rows = facts.compactMap { name, value in
+            value.map { "<div><dt>\(name)</dt><dd>\($0)</dd></div>" as HTML }
+        }
+        return "<dl class=\"facts\">\(rows)</dl>"
+    }
+}
+#endif

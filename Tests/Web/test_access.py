@@ -1,0 +1,206 @@
+"""Who may look and act: enforced on the server, whatever a page shows."""
+
+import os
+import re
+import urllib.parse
+
+from browser import Browsed
+from served import Served
+
+TOKENS = """
+# role name token
+act  ada  p9ZcSgN4mYx2w7QkLr5TtA
+look wall Vb3nH8eJd6RfCq1KzM0XyU
+"""
+ACTS = [
+    "act=retry&queue=mail/1", "act=skip&queue=mail/1", "act=hold&queue=mail/1", "act=resume&queue=mail/1",
+    "act=clear&queue=mail/1", "act=clear&scope=matching", "act=requeue&letter=1", "act=purge&scope=matching",
+    "act=open&gate=g", "act=close&gate=g", "act=end&hold=1", "act=remove&action=1", "act=front&action=1",
+    "act=move&action=1&to=x", "act=edit&action=1&payload={}", "act=enqueue&queue=q&kind=k&payload={}",
+]
+
+
+def form_token(text):
+    return re.search('name="token" value="([0-9a-f]+)"', text).group(1)
+
+
+class Requests(Served):
+    def setUp(self):
+        super().setUp()
+        self.enqueue("mail/1", {})
+
+    def session(self, path="/holds"):
+        """A browser's cookie, and what its forms repeat."""
+        _, headers, text = self.request("GET", "/confirm?act=hold&queue=mail/1")
+        return headers["Set-Cookie"].split(";")[0], form_token(text)
+
+    def test_read_only(self):
+        """With a valid cookie and every act, nothing changes."""
+        self.serve("--read-only")
+        _, headers, _ = self.request("GET", "/")
+        cookie = headers["Set-Cookie"].split(";")[0]
+        before = self.sql("SELECT * FROM sluice_actions")
+        for act in ACTS:
+            for path in ["/confirm", "/do"]:
+                status, _, _ = self.request("POST", path, act, Cookie=cookie)
+                self.assertEqual(status, 403, f"{path} {act}")
+            status, _, _ = self.request("GET", f"/confirm?{act}")
+            self.assertEqual(status, 403, act)
+        for path in ["/edit?id=1", "/enqueue"]:
+            self.assertEqual(self.request("GET", path)[0], 403)
+        self.assertEqual(self.sql("SELECT * FROM sluice_actions"), before)
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
+
+    def test_form_token(self):
+        """A form that another site sends has no token, or that of another session."""
+        self.serve()
+        cookie, token = self.session()
+        _, other = self.session()
+        for body in ["act=hold&queue=mail/1", f"act=hold&queue=mail/1&token={other}", "act=hold&queue=mail/1&token="]:
+            self.assertEqual(self.request("POST", "/do", body, Cookie=cookie)[0], 403, body)
+        self.assertEqual(self.request("POST", "/do", f"act=hold&queue=mail/1&token={token}")[0], 403)
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
+        status, headers, _ = self.request("POST", "/do", f"act=hold&queue=mail/1&token={token}", Cookie=cookie)
+        self.assertEqual((status, headers["Location"]), (303, "/queue?name=mail/1"))
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "1")
+
+    def test_hosts_and_origins(self):
+        """DNS rebinding gives another site's name this address."""
+        self.serve()
+        port = self.port
+        for host in [f"evil.example:{port}", "evil.example", f"localhost.evil.example:{port}", ""]:
+            self.assertEqual(self.request("GET", "/", Host=host)[0], 403, host)
+        for host in [f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"]:
+            self.assertEqual(self.request("GET", "/", Host=host)[0], 200, host)
+        cookie, token = self.session()
+        body = f"act=hold&queue=mail/1&token={token}"
+        for origin in ["http://evil.example", "null", f"http://127.0.0.1:{port + 1}"]:
+            self.assertEqual(self.request("POST", "/do", body, Cookie=cookie, Origin=origin)[0], 403, origin)
+        self.assertEqual(self.request("POST", "/do", body, Cookie=cookie, Sec_Fetch_Site="cross-site")[0], 403)
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
+        origin = f"http://127.0.0.1:{port}"
+        self.assertEqual(self.request("POST", "/do", body, Cookie=cookie, Origin=origin)[0], 303)
+
+    def test_headers(self):
+        self.serve()
+        for path in ["/", "/queues", "/nothing-here", "/action?id=x"]:
+            _, headers, _ = self.request("GET", path)
+            if path != "/nothing-here":
+                self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+                self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+                self.assertEqual(headers["Cache-Control"], "no-store")
+        _, headers, _ = self.request("GET", "/")
+        for word in ["HttpOnly", "SameSite=Strict", "Path=/"]:
+            self.assertIn(word, headers["Set-Cookie"])
+
+    def test_limits(self):
+        self.serve()
+        cookie, token = self.session()
+        body = f"token={token}&act=hold&queue=" + "x" * (9 * 1024 * 1024)
+        self.assertIn(self.request_or_reset("POST", "/do", body, Cookie=cookie), (400, None))
+        self.assertIn(self.request_or_reset("GET", "/", Long="x" * 100_000), (400, 431, None))
+        self.assertEqual(self.request("GET", "/")[0], 200)
+
+    def request_or_reset(self, *arguments, **headers):
+        try:
+            return self.request(*arguments, **headers)[0]
+        except (ConnectionError, OSError):
+            return None
+
+    def test_bad_fields(self):
+        """Each is refused with a sentence, and no field is an error of the server."""
+        self.serve()
+        for path in ["/queues?state=none", "/queue", "/action?id=0", "/action?id=99999999999999999999", "/job?id=9",
+                     "/dead?cause=none", "/dead?after=77", "/confirm?act=none", "/confirm?act=retry",
+                     "/confirm?act=end&hold=x", "/live?view=/none", "/queue?name=%00", "/queues?after=x.y"]:
+            status, _, text = self.request("GET", path)
+            self.assertLess(status, 500, path)
+            self.assertNotIn("has been logged", text, path)
+
+    def test_another_address_needs_tokens(self):
+        done = self.start("serve", "--file", self.file, "--port", "0", "--address", "0.0.0.0")
+        self.assertEqual(done.wait(timeout=30), 64)
+
+    def test_token_files_that_others_can_read(self):
+        tokens = self.folder / "tokens"
+        tokens.write_text(TOKENS)
+        os.chmod(tokens, 0o644)
+        done = self.start("serve", "--file", self.file, "--port", "0", "--token-file", tokens)
+        self.assertEqual(done.wait(timeout=30), 64)
+
+
+class Tokens(Browsed):
+    def setUp(self):
+        super().setUp()
+        tokens = self.folder / "tokens"
+        tokens.touch(mode=0o600)
+        tokens.write_text(TOKENS)
+        self.enqueue("mail/1", {})
+        self.serve("--token-file", tokens)
+
+    def log_in(self, token):
+        self.open("login")
+        self.find("[name=key]").send_keys(token)
+        self.press("Log in")
+
+    def test_without_a_token(self):
+        for path in ["/", "/queues", "/action?id=1&payload=show", "/live?view=/", "/health"]:
+            status, headers, text = self.request("GET", path)
+            self.assertEqual((status, headers["Location"]), (303, "/login"), path)
+            self.assertNotIn("mail/1", text)
+        self.assertEqual(self.request("POST", "/do", "act=hold&queue=mail/1")[0], 303)
+        self.log_in("Xb3nH8eJd6RfCq1KzM0XyU")
+        self.assertIn("unknown", self.text())
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
+
+    def test_roles(self):
+        self.log_in("Vb3nH8eJd6RfCq1KzM0XyU")
+        self.assertIn("wall", self.text("header"))
+        self.open("queue?name=mail/1")
+        self.assertEqual(self.all(".acts"), [])
+        cookie = "; ".join(f"{c['name']}={c['value']}" for c in self.driver.get_cookies())
+        self.assertEqual(self.request("POST", "/do", "act=hold&queue=mail/1", Cookie=cookie)[0], 403)
+        self.press_header("Log out")
+        self.assertIn("Token", self.text())
+        self.assertEqual(self.request("GET", "/", Cookie=cookie)[0], 303)
+        self.log_in("p9ZcSgN4mYx2w7QkLr5TtA")
+        self.open("queue?name=mail/1")
+        self.press("Hold")
+        self.confirm("Hold")
+        self.assertEqual(self.sql("SELECT holder FROM sluice_holds"), "ada")
+        self.open("audit")
+        self.assertIn("ada", self.text("tbody tr"))
+
+    def press_header(self, name):
+        self.driver.find_element("xpath", f"//header//button[normalize-space()='{name}']").click()
+
+
+class Prefix(Browsed):
+    options = ("--prefix", "/ops/queues")
+
+    def test_all_links(self):
+        """Every link and form of every page stays under the prefix."""
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.assertTrue(self.url.endswith("/ops/queues/"))
+        known, open_ = set(), ["/ops/queues/"]
+        while open_:
+            path = open_.pop()
+            if path in known or len(known) > 60:
+                continue
+            known.add(path)
+            status, _, text = self.request("GET", path)
+            self.assertEqual(status, 200, path)
+            for link in re.findall('(?:href|src|action|data-live)="([^"]*)"', text):
+                link = link.replace("&amp;", "&")
+                if link.startswith(("#", "data:")):
+                    continue
+                self.assertTrue(urllib.parse.urlsplit(link).path.startswith("/ops/queues/"), f"{link} on {path}")
+                # A form's target alone is no page.
+                if not re.search("/live|/do$|/confirm$", link):
+                    open_.append(link)
+        self.assertGreater(len(known), 15)
+        self.open("queue?name=mail/1")
+        self.press("Hold")
+        self.confirm("Hold")
+        self.assertIn("held", self.text())

@@ -1,0 +1,231 @@
+"""Each act, with the change seen by the sqlite3 shell."""
+
+from selenium.webdriver.common.by import By
+
+from browser import Browsed
+
+
+class Acts(Browsed):
+    def test_hold_and_end(self):
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.press("Hold")
+        self.find("[name=reason]").send_keys("server moves")
+        self.confirm("Hold")
+        self.assertEqual(self.sql("SELECT scope || ':' || reason FROM sluice_holds"), "mail/1:server moves")
+        self.wait_for_text("server moves", "#status")
+        self.press("End holds")
+        self.confirm("End holds")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
+
+    def test_hold_of_all_for_a_time(self):
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("holds")
+        self.find("[name=queue]").send_keys("*")
+        self.press("Hold")
+        self.find("[name=minutes]").send_keys("10")
+        self.confirm("Hold")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds WHERE until IS NOT NULL"), "1")
+        self.press("End the hold")
+        self.confirm("End the hold")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
+
+    def test_gate(self):
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("gates")
+        self.find("[name=gate]").send_keys("network")
+        self.press("Close")
+        self.confirm("Close")
+        self.assertEqual(self.sql("SELECT state FROM sluice_gates WHERE gate = 'network'"), "closed")
+        self.press("Open")
+        self.confirm("Open")
+        self.assertEqual(self.sql("SELECT state FROM sluice_gates WHERE gate = 'network'"), "open")
+
+    def test_move_front_and_remove(self):
+        first = self.enqueue("mail/1", {"n": 1})
+        second = self.enqueue("mail/1", {"n": 2})
+        self.serve()
+        self.open(f"action?id={second}")
+        self.press("Run next")
+        self.confirm("Run next")
+        self.open("queue?name=mail/1")
+        self.assertEqual(self.all("#actions tbody th")[0].text, str(second))
+        self.open(f"action?id={first}")
+        self.find("[name=to]").send_keys("mail/2")
+        self.press("Move")
+        self.confirm("Move")
+        self.assertEqual(self.sql(f"SELECT queue FROM sluice_actions WHERE id = {first}"), "mail/2")
+        self.press("Remove")
+        self.confirm("Remove")
+        self.assertEqual(self.sql(f"SELECT count(*) FROM sluice_actions WHERE id = {first}"), "0")
+
+    def test_enqueue(self):
+        self.serve_empty()
+        self.open("enqueue")
+        self.find("[name=queue]").send_keys("mail/9")
+        self.find("[name=kind]").send_keys("send-message")
+        self.press("Check")
+        self.confirm("Enqueue")
+        self.assertEqual(self.sql("SELECT queue || kind || payload FROM sluice_actions"), "mail/9send-message{}")
+
+    def test_payload_that_is_no_json(self):
+        self.serve_empty()
+        self.open("enqueue?queue=mail/9&kind=k")
+        area = self.find("textarea")
+        area.clear()
+        area.send_keys("{no json")
+        self.press("Check")
+        self.assertIn("no JSON", self.text())
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "0")
+
+    def serve_empty(self):
+        self.tool("remove", str(self.enqueue("mail/0", {})))
+        self.serve()
+
+    def dead_letters(self, count):
+        for number in range(count):
+            self.enqueue(f"mail/{number}", {"text": "no such room"})
+        self.tool("drain", "--exec", "echo 'no such room' >&2; exit 65", "--on-failure", "skip", "--deadline", "60s")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), str(count))
+
+    def test_requeue_and_purge(self):
+        self.dead_letters(4)
+        self.serve()
+        self.open("dead?queue-pattern=mail/3")
+        self.assertEqual(len(self.all("tbody tr")), 1)
+        self.find("tbody input").click()
+        self.press("Requeue")
+        self.confirm("Requeue")
+        self.assertEqual(self.sql("SELECT queue FROM sluice_actions"), "mail/3")
+        self.open("dead")
+        for box in self.all("tbody input")[:2]:
+            box.click()
+        self.press("Purge")
+        self.assertIn("2 in all", self.text())
+        self.confirm("Purge")
+        self.wait_for_text("2 of 2, ended", "#progress")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "1")
+
+    def test_all_letters_that_match(self):
+        self.dead_letters(7)
+        self.serve()
+        self.open("dead?cause=failed")
+        self.find("[name=scope][value=matching]").click()
+        self.press("Requeue")
+        self.assertIn("7 in all", self.text())
+        self.confirm("Requeue")
+        self.wait_for_text("7 requeued", "#progress")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "7")
+
+    def test_selected_and_matching_queues(self):
+        for number in range(60):
+            self.enqueue(f"mail/{number:02}", {})
+        self.enqueue("other", {})
+        self.serve()
+        self.open("queues?name=mail/*&sort=name")
+        self.wait_for_text("60 queues of 61")
+        for box in self.all("tbody input")[:3]:
+            box.click()
+        self.press("Hold")
+        self.assertIn("3 in all", self.text())
+        self.confirm("Hold")
+        self.wait_for_text("3 held", "#progress")
+        self.assertEqual(self.sql("SELECT group_concat(scope) FROM (SELECT * FROM sluice_holds ORDER BY scope)"),
+                         "mail/00,mail/01,mail/02")
+        self.open("queues?name=mail/*")
+        self.find("[name=scope][value=matching]").click()
+        self.press("Remove all actions")
+        # More than the page shows.
+        self.assertIn("60 in all", self.text())
+        self.confirm("Remove all actions")
+        self.wait_for_text("60 of 60, ended", "#progress")
+        self.assertEqual(self.sql("SELECT group_concat(queue) FROM sluice_actions"), "other")
+
+    def test_audit(self):
+        self.enqueue("mail/1", {"secret": "of ours"})
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.press("Hold")
+        self.confirm("Hold")
+        self.open("audit")
+        row = self.find("#audit tbody tr").text
+        self.assertIn("local", row)
+        self.assertIn("Hold: queue mail/1", row)
+        self.assertIn("Hold: queue mail/1", self.log())
+        # G13
+        self.assertNotIn("of ours", self.log())
+
+    def test_skip_of_another_head(self):
+        """What has become the head since the operator saw it is not skipped."""
+        first = self.enqueue("mail/1", {})
+        second = self.enqueue("mail/1", {})
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.press("Skip the head")
+        self.tool("remove", str(first))
+        self.confirm("Skip the head")
+        self.assertIn("it has another head now", self.text())
+        self.assertEqual(self.sql("SELECT id FROM sluice_actions"), str(second))
+
+
+class TwoOperators(Browsed):
+    def test_edit_of_an_edited_payload(self):
+        """The second who stores is told, and nothing is lost."""
+        action = self.enqueue("mail/1", {"n": 1})
+        self.serve()
+        self.open(f"edit?id={action}")
+        area = self.find("textarea")
+        area.clear()
+        area.send_keys('{"n": 2}')
+        self.press("Check and compare")
+        self.tool("edit", str(action), "--payload", '{"n": 3}')
+        self.confirm("Store the payload")
+        self.assertIn("somebody else has changed", self.text())
+        self.assertEqual(self.sql("SELECT payload ->> 'n' FROM sluice_actions"), "3")
+
+    def test_each_sees_what_the_other_does(self):
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("queue?name=mail/1")
+        first = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        second = self.driver.current_window_handle
+        try:
+            self.open("queue?name=mail/1")
+            self.press("Hold")
+            self.find("[name=reason]").send_keys("the other")
+            self.confirm("Hold")
+            self.driver.switch_to.window(first)
+            self.wait_for_text("the other", "#status")
+        finally:
+            self.driver.switch_to.window(second)
+            self.driver.close()
+            self.driver.switch_to.window(first)
+
+
+class Hostile(Browsed):
+    NAMES = ["<script>document.title='run'</script>", "\"><img src=x onerror=alert(1)>", "a&b=c#d?e%41+f",
+             "‮gpj.exe", "'; DROP TABLE sluice_actions; --", "😀/ünïcode"]
+
+    def test_names_and_payloads(self):
+        """They are shown, lead to their pages, and run nothing."""
+        for name in self.NAMES:
+            self.enqueue(name, {"text": "</script><script>document.title='run'</script>"}, kind="<b>kind</b>")
+        self.serve()
+        self.open("queues?sort=name")
+        self.wait(lambda: len(self.all("tbody tr")) == len(self.NAMES), "the queues are not all there")
+        places = [link.get_attribute("href") for link in self.all("tbody th a")]
+        for place in places:
+            self.driver.get(place)
+            self.assertIn("stopped", self.text("#status"))
+            self.assertNotEqual(self.driver.title, "run")
+            self.driver.find_element(By.CSS_SELECTOR, "#actions tbody th a").click()
+            self.press("Show the payload")
+            self.assertIn("</script>", self.text(".payload"))
+            self.assertNotEqual(self.driver.title, "run")
+        self.assertEqual(self.driver.find_elements(By.CSS_SELECTOR, "main img, main script"), [])
+        # A name cannot look like another one.
+        self.assertIn("\\u{202e}gpj.exe", "".join(self.driver.page_source for _ in [self.open("queues")]))

@@ -1,0 +1,113 @@
+"""Live updates: what changes is seen without a reload, and nothing jumps."""
+
+import contextlib
+import signal
+import sqlite3
+
+from selenium.webdriver.common.keys import Keys
+
+from browser import Browsed
+
+
+class Live(Browsed):
+    def test_a_new_state_is_seen(self):
+        self.enqueue("mail/1", {"text": "unreachable"})
+        self.serve()
+        self.open("queues")
+        self.wait_for_text("stopped", "tbody")
+        self.run_queues("--retry-delay", "60")
+        self.wait_for_text("retry", "tbody")
+        self.wait_for_text("connection refused", "tbody")
+
+    def test_rows_stay_where_they_are(self):
+        """A queue that joins is announced, and what is selected stays selected."""
+        self.enqueue("mail/2", {})
+        self.serve()
+        self.open("queues?sort=name")
+        self.wait_for_text("mail/2", "tbody")
+        self.find("tbody input").click()
+        self.enqueue("mail/1", {})
+        self.wait_for_text("The list has changed", "#stale")
+        self.assertEqual([link.text for link in self.all("tbody th")], ["mail/2"])
+        self.enqueue("mail/2", {})
+        self.wait(lambda: self.script_text("tbody .number") == "2", "the new depth is not shown")
+        self.assertTrue(self.find("tbody input").is_selected())
+        self.find("#stale a").click()
+        self.assertEqual([link.text for link in self.all("tbody th")], ["mail/1", "mail/2"])
+
+    def test_the_page_is_killed_and_started(self):
+        """The browser says that it is not up to date, and goes on by itself."""
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.end(self.page, signal.SIGKILL)
+        self.wait_for_text("Not up to date", "#stale")
+        self.enqueue("mail/1", {})
+        self.serve("--port", str(self.port))
+        self.wait_for_text("2", "#actions tbody tr:nth-child(2) th")
+
+    def test_the_broker_is_killed_and_started(self):
+        self.enqueue("mail/1", {"text": "unreachable"})
+        runner = self.run_queues("--retry-delay", "60")
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.wait_for_text("retry", "#status")
+        self.end(runner, signal.SIGKILL)
+        self.wait_for_text("stopped", "#status", seconds=60)
+        self.run_queues("--retry-delay", "60")
+        self.wait_for_text("retry", "#status", seconds=60)
+
+    def test_a_job_is_stopped(self):
+        """Between two batches; what is done is said, and the rest is left."""
+        self.import_queues(5_000)
+        self.serve()
+        self.open("queues")
+        self.wait_for_text("of 5000")
+        self.find("[name=scope][value=matching]").click()
+        self.press("Hold")
+        # Another program keeps the file's lock until the job has been stopped.
+        with contextlib.closing(sqlite3.connect(self.file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            self.confirm("Hold")
+            self.press("Stop")
+            other.execute("ROLLBACK")
+        self.wait_for_text(", ended", "#progress")
+        self.assertIn("stopped after", self.text("#progress"))
+        held = int(self.sql("SELECT count(*) FROM sluice_holds"))
+        if held > 0:
+            self.assertIn(f"{held} held", self.text("#progress"))
+        self.assertLess(held, 5_000)
+
+    def import_queues(self, count):
+        lines = self.folder / "lines"
+        lines.write_text("".join(f'{{"name":"{number:05}"}}\n' for number in range(count)))
+        self.tool("enqueue", "--from", lines, "--kind", "k", "--queue-prefix", "mail/", "--queue-field", "name")
+
+    def test_keys(self):
+        """The whole page by the keyboard: the filter by its key, links and buttons by Tab and Enter."""
+        self.enqueue("mail/1", {})
+        self.enqueue("chat/1", {})
+        self.serve()
+        self.open("queues")
+        self.find("body").send_keys("/")
+        self.assertEqual(self.driver.switch_to.active_element.get_attribute("name"), "name")
+        self.driver.switch_to.active_element.send_keys("chat", Keys.ENTER)
+        self.wait(lambda: "name=chat" in self.driver.current_url, "the filter is not sent")
+        self.tab_to("chat/1")
+        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.wait(lambda: "queue?name=chat" in self.driver.current_url, "the link is not followed")
+        self.tab_to("Hold")
+        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.wait(lambda: "confirm" in self.driver.current_url, "the button is not pressed")
+        self.tab_to("Hold")
+        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.wait(lambda: "confirm" not in self.driver.current_url, "the question is not answered")
+        self.assertEqual(self.sql("SELECT scope FROM sluice_holds"), "chat/1")
+
+    def tab_to(self, name):
+        for _ in range(80):
+            active = self.driver.switch_to.active_element
+            if active.text.strip() == name:
+                return
+            active.send_keys(Keys.TAB)
+        self.fail(f"Tab does not lead to {name}")

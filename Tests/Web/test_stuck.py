@@ -1,0 +1,55 @@
+"""A conversation is stuck: find out why, and fix it."""
+
+import json
+
+from browser import Browsed
+
+
+class Stuck(Browsed):
+    def test_why_and_fix(self):
+        """The overview leads to the queue, the queue says why, and one act lets it continue."""
+        self.enqueue("conversation/7", {"text": "to no such room"})
+        self.enqueue("conversation/7", {"text": "hello"})
+        self.enqueue("conversation/8", {"text": "hello"})
+        self.run_queues()
+        self.serve()
+        self.open()
+        self.wait_for_text("conversation/7", "#trouble")
+        self.press("conversation/7")
+        self.assertIn("no such room", self.text("#status"))
+        self.assertIn("parked", self.text("#status"))
+        self.press("Skip the head")
+        self.confirm("Skip the head")
+        self.assertIn("skipped", self.text())
+        self.wait_for_text("no actions", "#status")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "0")
+        self.assertEqual(self.sql("SELECT error FROM sluice_dead"), "skipped by local")
+
+    def test_edit_and_retry(self):
+        """The payload is mended, compared before it is stored, and the head is tried again."""
+        action = self.enqueue("conversation/7", {"text": "to no such room", "number": 9007199254740993})
+        self.run_queues()
+        self.serve()
+        self.open("queue?name=conversation/7")
+        self.wait_for_text("parked", "#status")
+        self.open(f"action?id={action}")
+        self.assertNotIn("9007199254740993", self.driver.page_source)
+        self.press("Show the payload")
+        self.assertIn("9007199254740993", self.text(".payload"))
+        self.press("Edit the payload")
+        area = self.find("textarea")
+        payload = json.loads(area.get_attribute("value"))
+        payload["text"] = "to the kitchen"
+        area.clear()
+        area.send_keys(json.dumps(payload))
+        self.press("Check and compare")
+        self.assertIn("to the kitchen", self.text(".added"))
+        self.assertIn("to no such room", self.text(".removed"))
+        self.confirm("Store the payload")
+        self.assertEqual(self.sql(f"SELECT payload ->> 'number' FROM sluice_actions WHERE id = {action}"),
+                         "9007199254740993")
+        self.open("queue?name=conversation/7")
+        self.press("Retry now")
+        self.confirm("Retry now")
+        self.wait_for_text("no actions", "#status")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "0")
