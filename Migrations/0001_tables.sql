@@ -348,6 +348,17 @@ CREATE TABLE sluice_hold_rows (
     until_us   INTEGER
 ) STRICT;
 
+-- What operators did, for people: the operator's page writes it. Old rows are deleted when new ones come.
+CREATE TABLE sluice_audit_rows (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    at_us      INTEGER NOT NULL,
+    -- Who, and what: never a payload.
+    operator   TEXT NOT NULL CHECK (length(operator) BETWEEN 1 AND 255),
+    act        TEXT NOT NULL CHECK (length(act) BETWEEN 1 AND 1000),
+    -- What came of it.
+    result     TEXT NOT NULL CHECK (length(result) <= 1000)
+) STRICT;
+
 -- Rate limits of routes. A row is written with each start; a broker that starts to run the queues deletes the rows of
 -- limits whose time has passed, which equal no row.
 CREATE TABLE sluice_rate_rows (

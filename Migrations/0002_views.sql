@@ -286,6 +286,13 @@ SELECT r.pid,
 FROM sluice_runner_rows AS r
 ORDER BY r.epoch;
 
+-- What operators did on the operator's page.
+CREATE VIEW sluice_audit AS
+SELECT id,
+       strftime('%Y-%m-%dT%H:%M:%S', at_us / 1000000, 'unixepoch') || printf('.%06dZ', at_us % 1000000) AS at,
+       operator, act, result
+FROM sluice_audit_rows;
+
 -- Attempts that did not succeed, of waiting actions and of dead letters.
 CREATE VIEW sluice_attempts AS
 SELECT action_id, number, outcome, error,

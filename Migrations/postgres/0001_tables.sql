@@ -296,6 +296,15 @@ CREATE TABLE sluice_hold_rows (
     until    timestamptz
 );
 
+-- What operators did, for people, as in the file.
+CREATE TABLE sluice_audit_rows (
+    id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at       timestamptz NOT NULL,
+    operator text NOT NULL CHECK (length(operator) BETWEEN 1 AND 255),
+    act      text NOT NULL CHECK (length(act) BETWEEN 1 AND 1000),
+    result   text NOT NULL CHECK (length(result) <= 1000)
+);
+
 -- Rate limits of routes, as in the file.
 CREATE TABLE sluice_rate_rows (
     name    text COLLATE "C" PRIMARY KEY CHECK (octet_length(name) BETWEEN 1 AND 512),

@@ -810,6 +810,15 @@ BEGIN
 END
 $$;
 
+-- Adds what an operator did to the audit log, which keeps the last 10,000.
+CREATE FUNCTION sluice_audit_add(operator text, act text, result text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    INSERT INTO sluice_audit_rows (at, operator, act, result) VALUES (sluice_now(), operator, act, result);
+    DELETE FROM sluice_audit_rows AS a WHERE a.id <= (SELECT max(x.id) FROM sluice_audit_rows AS x) - 10000;
+END
+$$;
+
 -- Puts dead letters back whose queues and lanes are locked, and returns those that were there. The others stay: their
 -- queues have another type of sort key now.
 CREATE FUNCTION sluice_requeue_locked(letters bigint[], queues bigint[]) RETURNS bigint[]

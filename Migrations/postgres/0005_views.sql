@@ -377,6 +377,8 @@ SELECT f.name AS queue,
 FROM sluice_queue_facts AS f;
 
 -- The workers that run the queues, the longest running first: how many actions each runs, and when its lease ends.
+CREATE VIEW sluice_audit AS SELECT id, at, operator, act, result FROM sluice_audit_rows;
+
 CREATE VIEW sluice_runners AS
 SELECT w.name AS process,
        (SELECT count(*) FROM sluice_claim_rows AS c WHERE c.worker = w.epoch) AS running,
@@ -884,7 +886,7 @@ $$;
 --
 -- To read. Functions within a view run with the rights of the reader:
 --     GRANT SELECT ON sluice_actions, sluice_queues, sluice_dead, sluice_attempts, sluice_holds, sluice_gates,
---         sluice_runners TO reader;
+--         sluice_runners, sluice_audit TO reader;
 --     GRANT EXECUTE ON FUNCTION sluice_now, sluice_sort_text, sluice_date_text, sluice_double, sluice_time_text,
 --         sluice_status, sluice_statuses, sluice_action_states, sluice_summaries, sluice_action_count,
 --         sluice_dead_letters, sluice_failed_attempts, sluice_work_left, sluice_export, sluice_export_front,
@@ -895,6 +897,7 @@ $$;
 --     GRANT EXECUTE ON FUNCTION sluice_cancel, sluice_cancel_tag, sluice_cancel_queues, sluice_move,
 --         sluice_move_to_front, sluice_edit, sluice_reschedule, sluice_set_expiry, sluice_set_tag, sluice_skip_head,
 --         sluice_retry_now, sluice_open_gate, sluice_close_gate, sluice_hold, sluice_end_hold, sluice_end_holds,
+--         sluice_audit_add,
 --         sluice_requeue, sluice_requeue_at_end, sluice_requeue_all, sluice_purge, sluice_purge_all TO operator;
 --
 -- A broker that runs queues connects as the owner.

@@ -216,6 +216,11 @@ public protocol ActionBroker: AnyObject, Sendable {
     /// Returns the current holds, the oldest first.
     func holds() async throws(SluiceError) -> [Hold]
 
+    /// Adds what an operator did to the audit log.
+    func audit(_ act: String, by person: String, result: String) async throws(SluiceError)
+    /// Returns what operators did, the newest first.
+    func auditEntries(limit: Int) async throws(SluiceError) -> [AuditEntry]
+
     /// Returns dead letters, the newest first.
     func deadLetters(
         _ pattern: QueuePattern,

@@ -180,6 +180,23 @@ extension PostgresBroker {
         }
     }
 
+    /// Returns what operators did, the newest first.
+    public func auditEntries(limit: Int = 100) async throws(SluiceError) -> [AuditEntry] {
+        let sql = """
+            SELECT \(microseconds("at")) AS at, operator, act, result FROM @sluice_audit \
+            ORDER BY id DESC LIMIT $1
+            """
+        let rows = try await read("reading the audit log", sql, ["\(max(limit, 0))"])
+        return rows.map { row in
+            AuditEntry(
+                time: row.date("at"),
+                person: row.text("operator"),
+                act: row.text("act"),
+                result: row.text("result")
+            )
+        }
+    }
+
     /// Returns the current holds, the oldest first.
     public func holds() async throws(SluiceError) -> [Hold] {
         let sql = """

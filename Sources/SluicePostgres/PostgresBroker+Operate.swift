@@ -217,6 +217,16 @@ extension PostgresBroker {
         return HoldID(rawValue: Int64(number) ?? 0)
     }
 
+    /// Adds what an operator did to the audit log: see `Broker/audit(_:by:result:)`.
+    public func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
+        let entry = AuditEntry(act, by: person, result: result, at: Date())
+        _ = try await self.act(
+            "writing the audit log",
+            "SELECT @sluice_audit_add($1, $2, $3) AS answer",
+            [entry.person, entry.act, entry.result]
+        )
+    }
+
     /// Ends a hold: see `Broker/endHold(_:)`.
     @discardableResult public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
         try await act("ending a hold", "SELECT @sluice_end_hold($1) AS answer", ["\(hold.rawValue)"]) == "t"

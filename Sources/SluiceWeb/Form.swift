@@ -30,6 +30,12 @@ struct Form: Sendable {
         fields.first { $0.name == name && !$0.value.isEmpty }?.value
     }
 
+    /// Returns the value of a field that must have one.
+    func required(_ name: String) throws(PageError) -> String {
+        guard let value = self[name] else { throw PageError(.invalid, "the field \(name) is empty") }
+        return value
+    }
+
     /// All values of a field that are not empty.
     func all(_ name: String) -> [String] {
         fields.filter { $0.name == name && !$0.value.isEmpty }.map(\.value)

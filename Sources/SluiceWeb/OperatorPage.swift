@@ -24,8 +24,8 @@ internal import Synchronization
 /// let application = Application(router: router, services: [page])
 /// ```
 ///
-/// All queues with work are kept in memory, about a kilobyte each. Each act is logged, and kept for the page,
-/// with its time and the operator's name.
+/// All queues with work are kept in memory, about a kilobyte each. Each act is logged, and written to the
+/// audit log of the store, with its time and the operator's name.
 public final class OperatorPage: Service {
     let broker: any ActionBroker
     let options: OperatorPageOptions
@@ -55,7 +55,8 @@ public final class OperatorPage: Service {
         else {
             throw PageError(.invalid, "the prefix '\(options.prefix)' is no path such as /ops")
         }
-        (self.broker, self.options, audit) = (broker, options, AuditLog(options.logger))
+        (self.broker, self.options) = (broker, options)
+        audit = AuditLog(broker: broker, logger: options.logger)
     }
 
     /// Follows the queues and runs the operators' jobs, until the task is cancelled or a service group stops.
@@ -88,7 +89,7 @@ public final class OperatorPage: Service {
                 // The overview shows the error of the file; a rate of zero would not be true.
                 options.logger.debug("Facts cannot be read", metadata: ["error": "\(error)"])
             }
-            rates.sample(age: board.oldestMovingAge(at: .now))
+            rates.sample(age: board.oldestAge(at: .now, ofMoving: true))
             try? await options.clock.sleep(for: RateHistory.interval)
         }
     }
@@ -138,14 +139,14 @@ public final class OperatorPage: Service {
         Route(path: "/holds") { try await ControlsPage(site: $0).holds($1) },
         Route(path: "/runners") { try await ProcessesPage(site: $0).runners($1) },
         Route(path: "/health") { try await ProcessesPage(site: $0).health($1) },
-        Route(path: "/audit") { ProcessesPage(site: $0).auditLog($1) },
+        Route(path: "/audit") { try await ProcessesPage(site: $0).auditLog($1) },
         Route(path: "/job") { try JobPage(site: $0).job($1) },
         Route(path: "/confirm") { try await ConfirmationPage(site: $0).confirmation($1) },
     ]
 
     static let acts: [ActRoute] = [
         ActRoute(path: "/do") { try await Acting(site: $0).perform($1) },
-        ActRoute(path: "/stop") { try JobPage(site: $0).stopJob($1) },
+        ActRoute(path: "/stop") { try await JobPage(site: $0).stopJob($1) },
     ]
 }
 #endif

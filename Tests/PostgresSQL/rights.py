@@ -9,7 +9,7 @@ DENIED = "42501"
 # Names of roles are the server's, not a schema's.
 APPLICATION, READER, OPERATOR, ENQUEUER = ROLES = "checks_app", "checks_reader", "checks_operator", "checks_enqueuer"
 DOCUMENTED = {"app": APPLICATION, "reader": READER, "operator": OPERATOR}
-VIEWS = "sluice_actions sluice_queues sluice_dead sluice_attempts sluice_holds sluice_gates sluice_runners".split()
+VIEWS = "sluice_actions sluice_queues sluice_dead sluice_attempts sluice_holds sluice_gates sluice_runners sluice_audit".split()
 
 
 def make_roles(db):

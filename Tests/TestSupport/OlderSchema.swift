@@ -29,6 +29,7 @@ package enum OlderSchema {
         INSERT INTO sluice_gate_rows VALUES ('g', 1, 1, 2, NULL, NULL, NULL, NULL, NULL);
         INSERT INTO sluice_rate_rows VALUES ('a', 9);
         INSERT INTO sluice_hold_rows VALUES (1, 'a/*', 'me', 'why', 1, NULL);
+        INSERT INTO sluice_audit_rows VALUES (1, 1, 'me', 'Hold: queue a', 'held');
         INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0);
         INSERT INTO sluice_checkpointer VALUES (1, 5, 1, 'gone', 0, 0);
         INSERT INTO sluice_changes VALUES (1, 5, 1, 1, 'insert');
@@ -71,6 +72,7 @@ package enum OlderSchema {
             "SELECT id || payload || cause FROM sluice_dead_rows ORDER BY id",
             "SELECT name || is_open FROM sluice_gate_rows",
             "SELECT scope || reason FROM sluice_hold_rows",
+            "SELECT operator || act || result FROM sluice_audit_rows",
             "SELECT key FROM sluice_key_rows",
             "SELECT name || sort_type FROM sluice_queue_rows ORDER BY name",
         ].flatMap { try connection.prepare($0).all { $0.text(0) } }

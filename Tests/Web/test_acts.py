@@ -62,6 +62,45 @@ class Acts(Browsed):
         self.confirm("Remove")
         self.assertEqual(self.sql(f"SELECT count(*) FROM sluice_actions WHERE id = {first}"), "0")
 
+    def test_selected_actions(self):
+        for number in range(4):
+            self.enqueue("mail/1", {"n": number})
+        self.serve()
+        self.open("queue?name=mail/1")
+        for box in self.all("#actions tbody input")[:2]:
+            box.click()
+        self.find("[name=to]").send_keys("mail/2")
+        self.press("Move selected")
+        self.assertIn("2 in all", self.text())
+        self.confirm("Move")
+        self.wait_for_text("2 done", "#progress")
+        self.assertEqual(self.sql("SELECT group_concat(id) FROM sluice_actions WHERE queue = 'mail/2'"), "1,2")
+        self.open("queue?name=mail/1")
+        self.find("#actions thead input").click()
+        self.press("Remove selected")
+        self.confirm("Remove")
+        self.wait_for_text("2 of 2, ended", "#progress")
+        self.assertEqual(self.sql("SELECT group_concat(id) FROM sluice_actions"), "1,2")
+
+    def test_selected_gates_and_holds(self):
+        self.enqueue("mail/1", {})
+        for name in ["a", "b"]:
+            self.sql(f"INSERT INTO sluice_gates (gate, state) VALUES ('{name}', 'closed')")
+            self.sql(f"INSERT INTO sluice_holds (scope) VALUES ('{name}')")
+        self.serve()
+        self.open("gates")
+        self.find("thead input").click()
+        self.press("Open selected")
+        self.confirm("Open")
+        self.wait_for_text("2 opened", "#progress")
+        self.assertEqual(self.sql("SELECT DISTINCT state FROM sluice_gates"), "open")
+        self.open("holds")
+        self.find("thead input").click()
+        self.press("End selected")
+        self.confirm("End the hold")
+        self.wait_for_text("2 ended", "#progress")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
+
     def test_enqueue(self):
         self.serve_empty()
         self.open("enqueue")
@@ -155,6 +194,8 @@ class Acts(Browsed):
         self.assertIn("local", row)
         self.assertIn("Hold: queue mail/1", row)
         self.assertIn("Hold: queue mail/1", self.log())
+        self.assertEqual(self.sql("SELECT operator || ': ' || act || ': ' || result FROM sluice_audit"),
+                         "local: Hold: queue mail/1: held")
         # G13
         self.assertNotIn("of ours", self.log())
 

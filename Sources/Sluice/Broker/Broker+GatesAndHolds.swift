@@ -88,6 +88,24 @@ extension Broker {
         by holder: String? = nil
     ) async throws(SluiceError) -> Int { try await store.endHolds(matching: pattern, by: holder) }
 
+    /// Adds what an operator did to the audit log of the file, `sluice_audit`, which keeps the last 10,000.
+    ///
+    /// The broker writes none by itself: the operator's page does, and your own tools can. Longer texts than
+    /// ``AuditEntry`` has are cut.
+    ///
+    /// - Parameters:
+    ///   - act: The act, in a sentence; never a payload.
+    ///   - person: The operator's name.
+    ///   - result: The result of the act.
+    public func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
+        try await store.audit(act, by: person, result: result)
+    }
+
+    /// Returns what operators did, the newest first.
+    public func auditEntries(limit: Int = 100) async throws(SluiceError) -> [AuditEntry] {
+        try await store.auditEntries(limit: max(limit, 0))
+    }
+
     /// Returns the current holds, the oldest first.
     public func holds() async throws(SluiceError) -> [Hold] { try await store.holds() }
 }

@@ -51,6 +51,25 @@ extension Store {
         try await write(sync: .owed) { try $0.gatesAndHolds.endHolds(matching: pattern, by: holder) }
     }
 
+    func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
+        try await write(sync: .owed) { try $0.auditTrail.append(act, by: person, result: result) }
+    }
+
+    func auditEntries(limit: Int) async throws(SluiceError) -> [AuditEntry] {
+        try await read { connection in
+            try connection.cached(
+                "SELECT at_us, operator, act, result FROM sluice_audit_rows ORDER BY id DESC LIMIT ?1"
+            ).bind(1, limit).all {
+                AuditEntry(
+                    time: Timestamp(microseconds: $0.int64(0)).date,
+                    person: $0.text(1),
+                    act: $0.text(2),
+                    result: $0.text(3)
+                )
+            }
+        }
+    }
+
     func holds() async throws(SluiceError) -> [Hold] {
         let now = clock.now
         return try await read { try Hold.standing($0, at: now) }

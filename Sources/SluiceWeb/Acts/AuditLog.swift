@@ -1,38 +1,29 @@
 #if Web
-internal import Foundation
 internal import Logging
-internal import Synchronization
+internal import Sluice
 
-/// Who did what and when: in the application's log, and the last ones in memory for the page.
-final class AuditLog: Sendable {
-    struct Entry: Sendable {
-        let time: Date
-        let person: String
-        let act: String
-        let result: String
-    }
-
-    private static let limit = 1_000
-
-    private let logger: Logger
-    private let memory = Mutex<[Entry]>([])
-
-    init(_ logger: Logger) { self.logger = logger }
+/// The acts of operators, with their names: in the application's log and in the store.
+struct AuditLog: Sendable {
+    let broker: any ActionBroker
+    let logger: Logger
 
     /// The entries, the newest first.
-    var entries: [Entry] { memory.withLock { $0.reversed() } }
+    var entries: [AuditEntry] {
+        get async throws { try await broker.auditEntries(limit: 200) }
+    }
 
-    func note(_ act: String, by person: Operator, _ result: String) {
+    /// Writes an entry; the act is done, so an error is only logged.
+    func note(_ act: String, by person: Operator, _ result: String) async {
         logger.notice(
             "An operator has acted",
             metadata: [
                 "sluice.operator": "\(person.name)", "sluice.act": "\(act)", "sluice.result": "\(result)",
             ]
         )
-        let entry = Entry(time: Date(), person: person.name, act: act, result: result)
-        memory.withLock { entries in
-            entries.append(entry)
-            if entries.count > Self.limit { entries.removeFirst() }
+        do {
+            try await broker.audit(act, by: person.name, result: result)
+        } catch {
+            logger.error("The audit log of the store cannot be written", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -30,91 +30,40 @@ struct Command: Sendable {
     /// Where a browser goes afterwards, below the prefix.
     var place: (path: String, query: Form) {
         switch subjects {
-        case .queues(let names) where names.count == 1 && !names[0].rawValue.hasSuffix("*"):
-            ("/queue", Form().setting("name", names[0].rawValue))
-        case .queues: verb == .hold ? ("/holds", Form()) : ("/queues", Form())
+        case .selected(let subjects) where subjects.count == 1:
+            switch subjects[0] {
+            case .queue(let name) where name.rawValue.hasSuffix("*"): ("/holds", Form())
+            case .queue(let name): ("/queue", Form().setting("name", name.rawValue))
+            case .letter: ("/dead", Form())
+            case .action(let id): ("/action", Form().setting("id", id.description))
+            case .gate: ("/gates", Form())
+            case .hold: ("/holds", Form())
+            case .newAction: ("/queue", Form().setting("name", form["queue"]))
+            }
+        case .selected: ("/queues", Form())
         case .matchingQueues(let filter): ("/queues", filter.form)
-        case .letters: ("/dead", Form())
         case .matchingLetters(let filter): ("/dead", filter.form)
-        case .action(let id): ("/action", Form().setting("id", id.description))
-        case .gate: ("/gates", Form())
-        case .hold: ("/holds", Form())
-        case .nothing: ("/queue", Form().setting("name", form["queue"]))
         }
     }
 
-    /// Does it to one queue.
+    /// Does it to one.
     ///
     /// - Returns: What happened, in a word or two that can be counted.
-    func act(on queue: QueueName, _ broker: any ActionBroker, _ person: Operator) async throws -> String {
-        let pattern = QueuePattern(queue.rawValue)
-        switch verb {
-        case .retry: return try await broker.retryNow(pattern) > 0 ? "tried now" : "nothing to end"
-        case .hold:
-            let reason = form["reason"] ?? ""
-            _ = try await broker.hold(pattern, by: person.name, reason: reason, for: try duration())
-            return "held"
-        case .resume:
-            return try await broker.endHolds(matching: pattern, by: nil) > 0
-                ? "hold ended" : "no hold of its own"
-        case .clear:
-            let counts = try await broker.cancel(queues: pattern)
-            return counts.signalled > 0 ? "removed, running ones signalled" : "removed"
-        case .skip:
-            let status = try await broker.status(of: queue)
-            guard let head = status.head else { return "empty" }
-            // Not another one that has become the head since the operator saw it.
-            if let seen = form["head"], seen != head.description {
-                return "not skipped: it has another head now"
-            }
-            switch try await broker.skipHead(of: queue, reason: form["reason"] ?? "skipped by \(person.name)")
-            {
-            case .skipped: return "skipped"
-            case .running: return "not skipped: its head is running"
-            case .empty: return "empty"
-            }
-        default: throw PageError(.invalid, "\(verb.rawValue) is no act on queues")
-        }
-    }
-
-    /// Does it to one dead letter.
-    func act(on letter: ActionID, _ broker: any ActionBroker) async throws -> String {
-        switch verb {
-        case .requeue: try await broker.requeue(letter) ? "requeued" : "gone already"
-        case .purge: try await broker.purge(letter) ? "purged" : "gone already"
-        default: throw PageError(.invalid, "\(verb.rawValue) is no act on dead letters")
-        }
-    }
-
-    /// Does it to a gate, a hold or an action.
-    func act(_ broker: any ActionBroker, _ person: Operator) async throws -> String {
-        switch (verb, subjects) {
-        case (.open, .gate(let name)):
+    func act(on subject: Subject, _ broker: any ActionBroker, _ person: Operator) async throws -> String {
+        switch subject {
+        case .queue(let name): return try await act(on: name, broker, person)
+        case .action(let id): return try await act(on: id, broker)
+        case .letter(let id) where verb == .requeue:
+            return try await broker.requeue(id) ? "requeued" : "gone already"
+        case .letter(let id): return try await broker.purge(id) ? "purged" : "gone already"
+        case .gate(let name) where verb == .open:
             try await broker.openGate(name, isKept: true, spread: .zero)
             return "opened"
-        case (.close, .gate(let name)):
+        case .gate(let name):
             try await broker.closeGate(name, isKept: true, for: try duration())
             return "closed"
-        case (.end, .hold(let id)): return try await broker.endHold(id) ? "ended" : "it had ended already"
-        case (.remove, .action(let id)):
-            switch try await broker.cancel(id) {
-            case .removed: return "removed"
-            case .signalled: return "it is running, and has been asked to end"
-            case .tooLate: return "it has ended already"
-            }
-        case (.front, .action(let id)): return (try await broker.moveToFront(id)).words
-        case (.move, .action(let id)):
-            return (try await broker.move(id, to: QueueName(try form.required("to")))).words
-        case (.edit, .action(let id)):
-            guard let details = try await broker.action(id).details else { return "it has ended already" }
-            guard form["was"] == Self.mark(of: details.payload) else {
-                throw PageError(
-                    .conflict,
-                    "somebody else has changed the payload since you compared it: compare again"
-                )
-            }
-            return (try await broker.edit(id, payload: try payload(), ifRunning: .next)).words
-        case (.enqueue, _):
+        case .hold(let id): return try await broker.endHold(id) ? "ended" : "ended already"
+        case .newAction:
             let action = RawAction(
                 queue: QueueName(try form.required("queue")),
                 kind: try form.required("kind"),
@@ -122,7 +71,67 @@ struct Command: Sendable {
             )
             let ids = try await broker.enqueue(raw: [action])
             return "stored as action \(ids.first?.description ?? "")"
-        default: throw PageError(.invalid, "\(verb.rawValue) does not fit its subject")
+        }
+    }
+
+    private func act(
+        on queue: QueueName,
+        _ broker: any ActionBroker,
+        _ person: Operator
+    ) async throws -> String {
+        let pattern = QueuePattern(queue.rawValue)
+        switch verb {
+        case .hold:
+            let reason = form["reason"] ?? ""
+            try await broker.hold(pattern, by: person.name, reason: reason, for: try duration())
+            return "held"
+        case .resume:
+            let count = try await broker.endHolds(matching: pattern, by: nil)
+            return count > 0 ? "hold ended" : "no hold of its own"
+        case .clear:
+            let counts = try await broker.cancel(queues: pattern)
+            return counts.signalled > 0 ? "removed, running ones signalled" : "removed"
+        case .skip: return try await skip(queue, broker, person)
+        default: return try await broker.retryNow(pattern) > 0 ? "tried now" : "nothing to end"
+        }
+    }
+
+    private func skip(
+        _ queue: QueueName,
+        _ broker: any ActionBroker,
+        _ person: Operator
+    ) async throws -> String {
+        // Not another one that has become the head since the operator saw it.
+        if let seen = form["head"], try await broker.status(of: queue).head?.description != seen {
+            return "not skipped: it has another head now"
+        }
+        let reason = form["reason"] ?? "skipped by \(person.name)"
+        return switch try await broker.skipHead(of: queue, reason: reason) {
+        case .skipped: "skipped"
+        case .running: "not skipped: its head is running"
+        case .empty: "empty"
+        }
+    }
+
+    private func act(on action: ActionID, _ broker: any ActionBroker) async throws -> String {
+        switch verb {
+        case .front: return (try await broker.moveToFront(action)).words
+        case .move: return (try await broker.move(action, to: QueueName(try form.required("to")))).words
+        case .edit:
+            guard let details = try await broker.action(action).details else { return "ended already" }
+            guard form["was"] == Self.mark(of: details.payload) else {
+                throw PageError(
+                    .conflict,
+                    "somebody else has changed the payload since you compared it: compare again"
+                )
+            }
+            return (try await broker.edit(action, payload: try payload(), ifRunning: .next)).words
+        default:
+            return switch try await broker.cancel(action) {
+            case .removed: "removed"
+            case .signalled: "running, and asked to end"
+            case .tooLate: "ended already"
+            }
         }
     }
 

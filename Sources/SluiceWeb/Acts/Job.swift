@@ -36,11 +36,7 @@ final class Job: Sendable {
     func stop() { progress.withLock { $0.isStopped = true } }
 
     /// Acts on all, and returns when all are done, or when it has been stopped.
-    func run<Subject: Sendable>(
-        _ subjects: [Subject],
-        name: @Sendable (Subject) -> String,
-        act: @escaping @Sendable (Subject) async throws -> String
-    ) async {
+    func run(_ subjects: [Subject], act: @escaping @Sendable (Subject) async throws -> String) async {
         for first in stride(from: 0, to: subjects.count, by: Self.batch) {
             if Task.isCancelled || now.isStopped { break }
             let batch = subjects[first..<min(first + Self.batch, subjects.count)]
@@ -52,7 +48,7 @@ final class Job: Sendable {
                         }
                     }
                 }
-                for await (subject, result) in group { note(result, name(subject)) }
+                for await (subject, result) in group { note(result, subject.words) }
             }
         }
         progress.withLock { $0.end = Date() }

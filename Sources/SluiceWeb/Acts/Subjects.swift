@@ -1,75 +1,74 @@
 #if Web
 internal import Sluice
 
-/// What an act is done to.
-enum Subjects: Sendable {
-    case queues([QueueName])
-    case matchingQueues(QueueFilter)
-    case letters([ActionID])
-    case matchingLetters(LetterFilter)
+/// One thing that an act is done to.
+enum Subject: Sendable {
+    case queue(QueueName)
+    case letter(ActionID)
     case action(ActionID)
     case gate(GateName)
     case hold(HoldID)
-    case nothing
+    /// An action that does not exist yet.
+    case newAction
 
-    /// Reads them from the fields of a form.
-    init(of verb: Verb, _ form: Form) throws(PageError) {
-        let isMatching = form["scope"] == "matching"
-        switch verb {
-        case .retry, .skip, .hold, .resume, .clear:
-            if isMatching {
-                self = .matchingQueues(try QueueFilter(form))
-            } else {
-                self = .queues(form.all("queue").map { QueueName($0) })
-            }
-        case .requeue, .purge:
-            if isMatching {
-                self = .matchingLetters(try LetterFilter(form))
-            } else {
-                var letters: [ActionID] = []
-                for text in form.all("letter") {
-                    letters.append(try ActionID(field: "letter", in: Form().setting("letter", text)))
-                }
-                self = .letters(letters)
-            }
-        case .edit, .front, .move, .remove: self = .action(try ActionID(field: "action", in: form))
-        case .open, .close: self = .gate(GateName(try form.required("gate")))
-        case .end:
-            guard let number = Int64(try form.required("hold")) else {
-                throw PageError(.invalid, "'\(form["hold"] ?? "")' is no number of a hold")
-            }
-            self = .hold(HoldID(rawValue: number))
-        case .enqueue: self = .nothing
-        }
-        switch self {
-        case .queues(let names) where names.isEmpty: throw PageError(.invalid, "no queue is selected")
-        case .letters(let ids) where ids.isEmpty: throw PageError(.invalid, "no dead letter is selected")
-        default: break
-        }
-    }
-
-    /// What they are called in a sentence.
     var words: String {
         switch self {
-        case .queues(let names) where names.count == 1: "queue \(names[0].rawValue)"
-        case .queues(let names): "\(names.count) queues"
-        case .matchingQueues(let filter): filter.description
-        case .letters(let ids) where ids.count == 1: "dead letter \(ids[0])"
-        case .letters(let ids): "\(ids.count) dead letters"
-        case .matchingLetters(let filter): filter.description
+        case .queue(let name): "queue \(name.rawValue)"
+        case .letter(let id): "dead letter \(id)"
         case .action(let id): "action \(id)"
         case .gate(let name): "gate \(name.rawValue)"
         case .hold(let id): "hold \(id)"
-        case .nothing: "an action"
+        case .newAction: "an action"
+        }
+    }
+
+    func html(_ visit: Visit) -> HTML {
+        switch self {
+        case .queue(let name): Widgets.queue(name, visit)
+        case .letter(let id), .action(let id): Widgets.action(id, visit)
+        default: "\(words)"
         }
     }
 }
 
-extension Form {
-    /// Returns the value of a field that must have one.
-    func required(_ name: String) throws(PageError) -> String {
-        guard let value = self[name] else { throw PageError(.invalid, "the field \(name) is empty") }
-        return value
+/// What an act is done to.
+enum Subjects: Sendable {
+    case selected([Subject])
+    case matchingQueues(QueueFilter)
+    case matchingLetters(LetterFilter)
+
+    /// Reads them from the fields of a form.
+    init(of verb: Verb, _ form: Form) throws(PageError) {
+        let isMatching = form["scope"] == "matching"
+        switch verb.subject {
+        case .queue where isMatching: self = .matchingQueues(try QueueFilter(form))
+        case .letter where isMatching: self = .matchingLetters(try LetterFilter(form))
+        case .newAction: self = .selected([.newAction])
+        case let kind:
+            var subjects: [Subject] = []
+            for text in form.all(kind.rawValue) { subjects.append(try kind.subject(text)) }
+            guard !subjects.isEmpty else { throw PageError(.invalid, "no \(kind.rawValue) is selected") }
+            self = .selected(subjects)
+        }
+    }
+
+    /// Returns all of them as they are now.
+    func all(_ site: OperatorPage) async throws -> [Subject] {
+        switch self {
+        case .selected(let subjects): subjects
+        case .matchingQueues(let filter): site.board.names(filter).map(Subject.queue)
+        case .matchingLetters(let filter): try await filter.letters(site.broker).map(Subject.letter)
+        }
+    }
+
+    /// A description for a sentence.
+    var words: String {
+        switch self {
+        case .selected(let subjects) where subjects.count == 1: subjects[0].words
+        case .selected(let subjects): "\(subjects.count) selected"
+        case .matchingQueues(let filter): filter.description
+        case .matchingLetters(let filter): filter.description
+        }
     }
 }
 #endif

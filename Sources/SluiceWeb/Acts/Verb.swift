@@ -1,4 +1,6 @@
 #if Web
+internal import Sluice
+
 /// What an operator can do.
 enum Verb: String, Sendable, CaseIterable {
     case retry, skip, hold, resume, clear
@@ -7,10 +9,43 @@ enum Verb: String, Sendable, CaseIterable {
     case edit, front, move, remove
     case enqueue
 
+    /// What verbs act on; the raw value is the name of a form's field.
+    enum SubjectKind: String {
+        case queue, letter, action, gate, hold
+        case newAction = "new action"
+
+        /// Reads a subject from the value of a field.
+        func subject(_ text: String) throws(PageError) -> Subject {
+            switch self {
+            case .queue: return .queue(QueueName(text))
+            case .letter: return .letter(try ActionID(field: text))
+            case .action: return .action(try ActionID(field: text))
+            case .gate: return .gate(GateName(text))
+            case .hold:
+                guard let number = Int64(text) else {
+                    throw PageError(.invalid, "'\(text)' is no number of a hold")
+                }
+                return .hold(HoldID(rawValue: number))
+            case .newAction: return .newAction
+            }
+        }
+    }
+
     /// The acts on queues.
     static let ofQueues: [Verb] = [.retry, .skip, .hold, .resume, .clear]
     /// The acts on dead letters.
     static let ofLetters: [Verb] = [.requeue, .purge]
+
+    var subject: SubjectKind {
+        switch self {
+        case .retry, .skip, .hold, .resume, .clear: .queue
+        case .requeue, .purge: .letter
+        case .open, .close: .gate
+        case .end: .hold
+        case .edit, .front, .move, .remove: .action
+        case .enqueue: .newAction
+        }
+    }
 
     /// The text of a button.
     var name: String {
@@ -44,13 +79,13 @@ enum Verb: String, Sendable, CaseIterable {
         case .clear: "All actions that wait are removed for good. Running ones are cancelled."
         case .requeue: "Each goes back to its old place in its queue, with no attempt spent."
         case .purge: "They are deleted for good, with their payloads and histories."
-        case .open: "Actions that wait for the gate may start."
-        case .close: "No action that needs the gate starts until it is opened."
+        case .open: "Actions that wait for it may start."
+        case .close: "No action that needs it starts until it is opened."
         case .end: "The queues continue, unless another hold covers them."
         case .edit: "The next attempt gets the new payload."
         case .front: "It starts as the next action of its queue."
-        case .move: "It waits in the other queue, at the place of its sort key and number."
-        case .remove: "It is removed for good. If it is running, it is cancelled."
+        case .move: "They wait in the other queue, each at the place of its sort key and number."
+        case .remove: "They are removed for good. Running ones are cancelled."
         case .enqueue: "The action is stored, and runs when a process has a route for it."
         }
     }

@@ -69,11 +69,12 @@ if (document.body.dataset.live) follow(document.body.dataset.live);
 run();
 setInterval(run, 1000);
 
-for (const all of document.querySelectorAll("input[data-all]")) {
-  all.addEventListener("change", () => {
-    for (const box of all.closest("table").querySelectorAll("tbody input[type=checkbox]")) box.checked = all.checked;
-  });
-}
+// On the document, since live updates replace the box itself.
+addEventListener("change", event => {
+  if (!event.target.matches("input[data-all]")) return;
+  const boxes = event.target.closest("table").querySelectorAll("tbody input[type=checkbox]");
+  for (const box of boxes) box.checked = event.target.checked;
+});
 
 addEventListener("keydown", event => {
   const search = document.querySelector("[data-search]");

@@ -142,10 +142,10 @@ final class Board: Sendable {
         }
     }
 
-    /// The age of the oldest action in a queue that runs or could run.
-    func oldestMovingAge(at now: Date) -> Duration? {
+    /// The age of the oldest action, or of the oldest in a queue that runs or could run.
+    func oldestAge(at now: Date, ofMoving isOfMoving: Bool = false) -> Duration? {
         let oldest = memory.withLock { memory in
-            memory.lanes.values.lazy.filter { $0.trouble == .moves }.map(\.oldest).min()
+            memory.lanes.values.lazy.filter { !isOfMoving || $0.trouble == .moves }.map(\.oldest).min()
         }
         return oldest.map { .microseconds(max(Self.microseconds(now) - $0, 0)) }
     }

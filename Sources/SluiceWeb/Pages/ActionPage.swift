@@ -8,7 +8,7 @@ struct ActionPage {
 
     /// An action or a dead letter: what it does or waits for, its attempts, and its payload when asked for.
     func action(_ visit: Visit) async throws -> Page {
-        let id = try ActionID(field: "id", in: visit.query)
+        let id = try ActionID(field: visit.query["id"])
         let state = try await site.broker.action(id)
         var page = Page("Action \(id)", in: "Queues")
         guard let details = state.details else {
@@ -80,7 +80,7 @@ struct ActionPage {
     /// The form that changes a payload.
     func editor(_ visit: Visit) async throws -> Page {
         try visit.checkRole()
-        let id = try ActionID(field: "id", in: visit.query)
+        let id = try ActionID(field: visit.query["id"])
         guard let details = try await site.broker.action(id).details else {
             throw PageError(.notFound, "there is no action \(id) any more")
         }
@@ -120,10 +120,10 @@ struct ActionPage {
 }
 
 extension ActionID {
-    /// Reads a number from a query or a form.
-    init(field name: String, in form: Form) throws(PageError) {
-        guard let text = form[name], let number = Int64(text), number > 0 else {
-            throw PageError(.invalid, "'\(form[name] ?? "")' is no number of an action")
+    /// Reads a number from the field of a query or a form.
+    init(field text: String?) throws(PageError) {
+        guard let text, let number = Int64(text), number > 0 else {
+            throw PageError(.invalid, "'\(text ?? "")' is no number of an action")
         }
         self.init(rawValue: number)
     }

@@ -13,13 +13,14 @@ struct ConfirmationPage {
         let command = try Command(fields)
         var page = Page("\(command.verb.name)?")
         page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
-        page.add(try await subjects(of: command, visit))
+        let subjects = try await command.subjects.all(site)
+        if subjects.count != 1 { page.add(list(subjects, visit)) }
         var hidden = fields.setting("token", nil)
         if case .matchingQueues(let filter) = command.subjects {
             // Without the selected ones.
             hidden = filter.form.setting("act", command.verb.rawValue).setting("scope", "matching")
         }
-        if command.verb == .edit, case .action(let id) = command.subjects {
+        if command.verb == .edit, case .action(let id) = subjects.first {
             guard let details = try await site.broker.action(id).details else {
                 throw PageError(.notFound, "there is no action \(id) any more")
             }
@@ -39,26 +40,12 @@ struct ConfirmationPage {
         return page
     }
 
-    /// Names what an act is done to: all of few, the first of many.
-    private func subjects(of command: Command, _ visit: Visit) async throws -> HTML {
-        let shown = 20
-        let (names, count): ([HTML], Int)
-        switch command.subjects {
-        case .queues(let queues) where queues.count > 1:
-            (names, count) = (queues.prefix(shown).map { Widgets.queue($0, visit) }, queues.count)
-        case .matchingQueues(let filter):
-            let queues = site.board.names(filter)
-            (names, count) = (queues.prefix(shown).map { Widgets.queue($0, visit) }, queues.count)
-        case .letters(let letters) where letters.count > 1:
-            (names, count) = (letters.prefix(shown).map { Widgets.action($0, visit) }, letters.count)
-        case .matchingLetters(let filter):
-            let letters = try await filter.letters(site.broker)
-            (names, count) = (letters.prefix(shown).map { Widgets.action($0, visit) }, letters.count)
-        default: return ""
-        }
-        let rest: HTML = count > names.count ? "<li>and \(count - names.count) more</li>" : ""
-        let items = names.map { "<li>\($0)</li>" as HTML }
-        return "<p id=\"subject-count\">\(count) in all:</p><ul>\(items)\(rest)</ul>"
+    /// Names all of a few subjects, and the first of many.
+    private func list(_ subjects: [Subject], _ visit: Visit) -> HTML {
+        let names = subjects.prefix(20).map { "<li>\($0.html(visit))</li>" as HTML }
+        let more = subjects.count - names.count
+        let rest: HTML = more > 0 ? "<li>and \(more) more</li>" : ""
+        return "<p id=\"subject-count\">\(subjects.count) in all:</p><ul>\(names)\(rest)</ul>"
     }
 
     private func parameters(_ verb: Verb) -> HTML {

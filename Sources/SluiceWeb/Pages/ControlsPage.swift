@@ -9,7 +9,10 @@ struct ControlsPage {
     /// The gates that have been opened or closed.
     func gates(_ visit: Visit) async throws -> Page {
         var page = Page("Gates", in: "Gates")
-        page.add(page.live("gates", Self.gateTable(try await site.broker.gates(), visit)))
+        let gates = try await site.broker.gates()
+        let table = page.live("gates", Self.gateTable(gates, visit, isSelectable: visit.mayAct))
+        let acts: [(Verb, String)] = [(.open, "Open selected"), (.close, "Close selected")]
+        page.add(gates.isEmpty ? table : Widgets.selection(acts, table, visit))
         guard visit.mayAct else { return page }
         page.add(
             """
@@ -22,14 +25,15 @@ struct ControlsPage {
         return page
     }
 
-    static func gateTable(_ gates: [Gate], _ visit: Visit) -> HTML {
+    static func gateTable(_ gates: [Gate], _ visit: Visit, isSelectable: Bool) -> HTML {
         Widgets.table(
             "Gates",
-            ["Gate", "State", "Since", "Opens", "Act"],
+            Widgets.selectAll(isSelectable) + ["Gate", "State", "Since", "Opens", "Act"],
             gates.map { gate in
                 let fields = Form().setting("gate", gate.name.rawValue)
                 return """
-                    <tr><th scope="row"><bdi>\(gate.name.rawValue)</bdi></th>\
+                    <tr>\(Widgets.select("gate", gate.name.rawValue, isSelectable))\
+                    <th scope="row"><bdi>\(gate.name.rawValue)</bdi></th>\
                     <td>\(gate.isOpen ? "open" : "closed")</td>\
                     <td>\(Widgets.time(gate.since, visit.now))</td>\
                     <td>\(gate.opensAt.map { Widgets.time($0, visit.now) })</td>\
@@ -46,7 +50,9 @@ struct ControlsPage {
     /// The current holds.
     func holds(_ visit: Visit) async throws -> Page {
         var page = Page("Holds", in: "Holds")
-        page.add(page.live("holds", Self.holdTable(try await site.broker.holds(), visit)))
+        let holds = try await site.broker.holds()
+        let table = page.live("holds", Self.holdTable(holds, visit, isSelectable: visit.mayAct))
+        page.add(holds.isEmpty ? table : Widgets.selection([(.end, "End selected")], table, visit))
         guard visit.mayAct else { return page }
         page.add(
             """
@@ -59,14 +65,15 @@ struct ControlsPage {
         return page
     }
 
-    static func holdTable(_ holds: [Hold], _ visit: Visit) -> HTML {
+    static func holdTable(_ holds: [Hold], _ visit: Visit, isSelectable: Bool) -> HTML {
         Widgets.table(
             "Holds",
-            ["Hold", "Queues", "By", "Reason", "Since", "Until", "Act"],
+            Widgets.selectAll(isSelectable) + ["Hold", "Queues", "By", "Reason", "Since", "Until", "Act"],
             holds.map { hold in
                 let fields = Form().setting("hold", hold.id.description)
                 return """
-                    <tr><th scope="row">\(hold.id.description)</th>\
+                    <tr>\(Widgets.select("hold", hold.id.description, isSelectable))\
+                    <th scope="row">\(hold.id.description)</th>\
                     <td><bdi>\(hold.pattern.rawValue)</bdi></td><td>\(hold.holder)</td>\
                     <td>\(hold.reason)</td><td>\(Widgets.time(hold.since, visit.now))</td>\
                     <td>\(hold.until.map { Widgets.time($0, visit.now) })</td>\

@@ -15,7 +15,7 @@ struct DeadLettersPage {
         let filter = try LetterFilter(visit.query)
         var last: DeadLetter?
         if let text = visit.query["after"] {
-            last = try await site.broker.deadLetter(try ActionID(field: "after", in: visit.query))
+            last = try await site.broker.deadLetter(try ActionID(field: visit.query["after"]))
             if last == nil {
                 throw PageError(.notFound, "dead letter \(text) is gone: begin at the first page")
             }
@@ -40,24 +40,20 @@ struct DeadLettersPage {
 
     private func letterTable(_ letters: ArraySlice<DeadLetter>, _ visit: Visit) -> HTML {
         let heads: [HTML] =
-            (visit.mayAct
-                ? ["<input type=\"checkbox\" data-all aria-label=\"Select all on this page\">"] : [])
+            Widgets.selectAll(visit.mayAct)
             + ["Action", "Queue", "Kind", "Cause", "Attempts", "Died", "Error"]
         return Widgets.table(
             "Dead letters",
             heads,
             letters.map { letter in
-                let box: HTML = """
-                    <td><input type="checkbox" name="letter" value="\(letter.id.description)" \
-                    aria-label="Select \(letter.id.description)"></td>
-                    """
-                return """
-                    <tr>\(visit.mayAct ? box : "")<th scope="row">\(Widgets.action(letter.id, visit))</th>\
-                    <td>\(Widgets.queue(letter.queue, visit))</td><td>\(letter.kind)</td>\
-                    <td>\(letter.cause.rawValue)</td><td class="number">\(letter.attempts)</td>\
-                    <td>\(Widgets.time(letter.diedAt, visit.now))</td>\
-                    <td class="error">\(String(letter.error.prefix(200)))</td></tr>
-                    """
+                """
+                <tr>\(Widgets.select("letter", letter.id.description, visit.mayAct))\
+                <th scope="row">\(Widgets.action(letter.id, visit))</th>\
+                <td>\(Widgets.queue(letter.queue, visit))</td><td>\(letter.kind)</td>\
+                <td>\(letter.cause.rawValue)</td><td class="number">\(letter.attempts)</td>\
+                <td>\(Widgets.time(letter.diedAt, visit.now))</td>\
+                <td class="error">\(String(letter.error.prefix(200)))</td></tr>
+                """
             },
             empty: "There are no dead letters here: no action has ended without success."
         )

@@ -39,13 +39,13 @@ struct JobPage {
     }
 
     /// Stops a job after its current batch.
-    func stopJob(_ visit: Visit) throws -> String {
+    func stopJob(_ visit: Visit) async throws -> String {
         try visit.checkRole()
         guard let id = visit.form["id"].flatMap({ Int($0) }), let job = site.jobs[id] else {
             throw PageError(.notFound, "there is no such job since this page was started")
         }
         job.stop()
-        site.audit.note("Stop job \(job.id): \(job.sentence)", by: visit.person, "asked")
+        await site.audit.note("Stop job \(job.id): \(job.sentence)", by: visit.person, "asked")
         return visit.link("/job", "id", id)
     }
 }

@@ -40,6 +40,8 @@ struct OverviewPage {
             return "<li><a href=\"\(visit.link("/queues", filter.form))\">\(count) \(state.rawValue)</a></li>"
         }
         let sizes = try await site.options.facts?.sizes() ?? []
+        let runners = try await site.options.facts?.runners().filter(\.isAlive)
+        let oldest = site.board.oldestAge(at: visit.now).map { Widgets.span($0 / .seconds(1)) }
         let error = totals.error.map { error -> HTML in
             "<p class=\"notice bad\" role=\"alert\">Not up to date: \(error)</p>"
         }
@@ -48,6 +50,15 @@ struct OverviewPage {
             \(Widgets.facts(
                 [
                     ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
+                    ("Running", "\(totals.states[.running] ?? 0)"), ("Oldest action", oldest.map { "\($0)" }),
+                    (
+                        "Runners",
+                        runners.map { runners in
+                            let names = runners.map(\.name).joined(separator: ", ")
+                            let link = visit.link("/runners")
+                            return "<a href=\"\(link)\">\(names.isEmpty ? "none" : names)</a>"
+                        }
+                    ),
                 ] + sizes.map { ($0.name, "\($0.value)") }
             ))
             <ul class="states" aria-label="Queues by state">\(states)</ul>

@@ -55,7 +55,7 @@ struct ProcessesPage {
     }
 
     /// What operators have done on this page.
-    func auditLog(_ visit: Visit) -> Page {
+    func auditLog(_ visit: Visit) async throws -> Page {
         var page = Page("Audit", in: "Audit")
         page.add(
             page.live(
@@ -63,13 +63,13 @@ struct ProcessesPage {
                 Widgets.table(
                     "Audit log",
                     ["When", "Who", "What", "Result"],
-                    site.audit.entries.map { entry in
+                    try await site.audit.entries.map { entry in
                         """
                         <tr><td>\(Widgets.time(entry.time, visit.now))</td><td>\(entry.person)</td>\
                         <td>\(entry.act)</td><td>\(entry.result)</td></tr>
                         """
                     },
-                    empty: "Nobody has done anything on this page since it was started."
+                    empty: "Nobody has done anything on this page."
                 )
             )
         )

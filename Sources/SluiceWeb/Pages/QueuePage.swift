@@ -23,7 +23,8 @@ struct QueuePage {
         if visit.mayAct { page.add(queueActs(status, visit)) }
         let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: Self.actionsOnPage + 1)
         page.add("<h2>Actions, in the order in which they run</h2>")
-        page.add(page.live("actions", actionTable(actions, visit)))
+        let table = page.live("actions", actionTable(actions, visit))
+        page.add(visit.mayAct && !actions.isEmpty ? selection(table, visit) : table)
         if actions.count > Self.actionsOnPage {
             page.add("<p>The first \(Self.actionsOnPage) of \(status.depth).</p>")
         }
@@ -64,10 +65,22 @@ struct QueuePage {
         return "<p class=\"acts\">\(acts)<a class=\"button\" href=\"\(enqueue)\">Enqueue an action</a></p>"
     }
 
+    private func selection(_ table: HTML, _ visit: Visit) -> HTML {
+        """
+        <form method="post" action="\(visit.link("/confirm"))">
+        <p class="acts"><button name="act" value="remove">Remove selected</button> \
+        <label>To queue <input name="to"></label> \
+        <button name="act" value="move">Move selected</button></p>
+        \(table)</form>
+        """
+    }
+
     private func actionTable(_ actions: [ActionSummary], _ visit: Visit) -> HTML {
         Widgets.table(
             "Actions",
-            ["Action", "Kind", "Attempts", "Enqueued", "Due", "Last error"],
+            Widgets.selectAll(visit.mayAct) + [
+                "Action", "Kind", "Attempts", "Enqueued", "Due", "Last error",
+            ],
             actions.prefix(Self.actionsOnPage).map { action in
                 let due: HTML =
                     if let since = action.runningSince {
@@ -78,7 +91,8 @@ struct QueuePage {
                         ""
                     }
                 return """
-                    <tr><th scope="row">\(Widgets.action(action.id, visit))</th><td>\(action.kind)</td>\
+                    <tr>\(Widgets.select("action", action.id.description, visit.mayAct))\
+                    <th scope="row">\(Widgets.action(action.id, visit))</th><td>\(action.kind)</td>\
                     <td class="number">\(action.attempts)</td>\
                     <td>\(Widgets.time(action.enqueuedAt, visit.now))</td><td>\(due)</td>\
                     <td class="error">\(String((action.lastError ?? "").prefix(200)))</td></tr>
@@ -113,8 +127,12 @@ struct QueuePage {
         }
         let gates = try await site.broker.gates().filter { names.contains($0.name) }
         var html: HTML = ""
-        if !holds.isEmpty { html = "<h2>Holds</h2>\(ControlsPage.holdTable(holds, visit))" }
-        if !gates.isEmpty { html = "\(html)<h2>Gates</h2>\(ControlsPage.gateTable(gates, visit))" }
+        if !holds.isEmpty {
+            html = "<h2>Holds</h2>\(ControlsPage.holdTable(holds, visit, isSelectable: false))"
+        }
+        if !gates.isEmpty {
+            html = "\(html)<h2>Gates</h2>\(ControlsPage.gateTable(gates, visit, isSelectable: false))"
+        }
         return html
     }
 

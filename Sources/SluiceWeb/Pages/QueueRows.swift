@@ -17,12 +17,10 @@ enum QueueRows {
     static func row(_ lane: Board.Lane, _ visit: Visit, isSelectable: Bool) -> HTML {
         let status = lane.status
         let name = status.queue.rawValue
-        let box: HTML = """
-            <td><input type="checkbox" name="queue" value="\(name)" aria-label="Select \(name)"></td>
-            """
         let oldest = Date(timeIntervalSince1970: Double(lane.oldest) / 1_000_000)
         return """
-            \(isSelectable ? box : "")<th scope="row">\(Widgets.queue(status.queue, visit))</th>\
+            \(Widgets.select("queue", name, isSelectable))\
+            <th scope="row">\(Widgets.queue(status.queue, visit))</th>\
             <td>\(Widgets.state(status))</td>\
             <td>\(Widgets.because(status.because.prefix(1), status.blockedUntil, visit))</td>\
             <td class="number">\(status.depth)</td><td>\(Widgets.time(oldest, visit.now))</td>\

@@ -28,8 +28,7 @@ struct QueuesPage {
             )
         }
         let heads: [HTML] =
-            (visit.mayAct
-                ? ["<input type=\"checkbox\" data-all aria-label=\"Select all on this page\">"] : [])
+            Widgets.selectAll(visit.mayAct)
             + ["Queue", "State", "Why", "Actions", "Oldest", "Last error"]
         let table = Widgets.table(
             "Queues",

@@ -85,6 +85,31 @@ enum Widgets {
             """
     }
 
+    /// The head of the column of boxes.
+    static func selectAll(_ isShown: Bool) -> [HTML] {
+        isShown ? ["<input type=\"checkbox\" data-all aria-label=\"Select all on this page\">"] : []
+    }
+
+    /// The box that selects a row.
+    static func select(_ field: String, _ value: String, _ isShown: Bool) -> HTML {
+        guard isShown else { return "" }
+        return """
+            <td><input type="checkbox" name="\(field)" value="\(value)" aria-label="Select \(value)"></td>
+            """
+    }
+
+    /// A form around a table, with a button for each act on the selected rows.
+    static func selection(_ acts: [(Verb, String)], _ table: HTML, _ visit: Visit) -> HTML {
+        guard visit.mayAct else { return table }
+        let buttons = acts.map { verb, name in
+            "<button name=\"act\" value=\"\(verb.rawValue)\">\(name)</button> " as HTML
+        }
+        return """
+            <form method="post" action="\(visit.link("/confirm"))">
+            <p class="acts">\(buttons)</p>\(table)</form>
+            """
+    }
+
     /// Pairs of a name and a value.
     static func facts(_ facts: [(String, HTML?)]) -> HTML {
         let rows = facts.compactMap { name, value in

@@ -30,6 +30,16 @@ extension BrokerConformance {
         try await #expect(!broker.endHold(hold))
     }
 
+    func audits(_ broker: Engine) async throws {
+        try await broker.audit("Hold: queue a", by: "ada", result: "held")
+        try await broker.audit(String(repeating: "ä", count: 2_000), by: "", result: "a\0b")
+        let entries = try await broker.auditEntries(limit: 10)
+        #expect(entries.map(\.person) == ["unknown", "ada"])
+        #expect(entries.map(\.act) == [String(repeating: "ä", count: 1_000), "Hold: queue a"])
+        #expect(entries.map(\.result) == ["a\u{FFFD}b", "held"])
+        try await #expect(broker.auditEntries(limit: 1).count == 1)
+    }
+
     func gates(_ broker: Engine) async throws {
         let numbers = EventLog<Int>()
         try broker.route("*", Note.self) { _, attempt in

@@ -60,6 +60,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .replaces: try await replaces(broker)
         case .attemptBroker: try await attemptBroker(broker)
         case .upgrades: try await upgrades(broker)
+        case .audits: try await audits(broker)
         }
         await broker.close()
     }
@@ -101,6 +102,7 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case unions = "a route for several kinds runs each as its own type, or refuses all"
     case replaces = "G10: heads whose route is removed wait for another one"
     case attemptBroker = "a handler reaches its broker by its attempt"
+    case audits = "the acts of operators are kept, the newest first"
     case upgrades = "a payload of an older version runs upgraded, and waits until there is an upgrader"
 
     var testDescription: String { rawValue }

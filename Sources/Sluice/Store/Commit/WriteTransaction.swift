@@ -14,6 +14,7 @@ package final class WriteTransaction {
     let queueRows: QueueRows
     let fronts: QueueFronts
     let gatesAndHolds: GatesAndHolds
+    let auditTrail: AuditTrail
     let expiry: Expiry
     let edits: Edits
     let enqueues: Enqueues
@@ -44,6 +45,7 @@ package final class WriteTransaction {
         queueRows = QueueRows(core, failures, blocks)
         fronts = QueueFronts(core, schedule)
         gatesAndHolds = GatesAndHolds(core, closings)
+        auditTrail = AuditTrail(core)
         expiry = Expiry(core, keys, removals, groups, failures, blocks, schedule)
         edits = Edits(core, queueRows, schedule, groups, keys, blocks, fronts, expiry, failures)
         enqueues = Enqueues(core, keys, queueRows, edits, expiry, groups, schedule)

@@ -1,0 +1,87 @@
+"""A hundred thousand queues: every page without a pause, live updates almost for nothing."""
+
+import http.client
+import os
+import time
+
+import served
+from served import Served
+
+# A release build is asked to be fast; a debug build only has to work.
+IS_RELEASE = "release" in str(served.TOOL)
+COUNT = 100_000 if IS_RELEASE else 20_000
+PAGES = [
+    "/", "/queues", "/queues?sort=name", "/queues?sort=depth", "/queues?name=0999", "/queues?name=conversation/09*",
+    "/queues?because=stopped", "/queues?state=stopped&kind=send-message", "/queue?name=conversation/00012345",
+    "/action?id=777", "/dead", "/gates", "/holds", "/runners", "/audit",
+]
+
+
+class Scale(Served):
+    def setUp(self):
+        super().setUp()
+        lines = self.folder / "lines"
+        lines.write_text("".join(f'{{"c":"{number:08}","text":"hello"}}\n' for number in range(COUNT)))
+        self.tool("enqueue", "--from", lines, "--kind", "send-message", "--queue-prefix", "conversation/",
+                  "--queue-field", "c")
+        self.serve()
+
+    def times(self, path, count):
+        """The times of a page, in milliseconds and in order."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        times = []
+        for _ in range(count):
+            start = time.perf_counter()
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            answer.read()
+            times.append((time.perf_counter() - start) * 1_000)
+            self.assertEqual(answer.status, 200, path)
+        connection.close()
+        return sorted(times)
+
+    def test_pages(self):
+        self.times("/", 1)
+        slow, worst = [], 0
+        for path in PAGES:
+            times = self.times(path, 40 if IS_RELEASE else 2)
+            late = times[int(len(times) * 0.95)]
+            worst = max(worst, late)
+            if os.environ.get("SLUICE_TIMES"):
+                print(f"{path:50} median {times[len(times) // 2]:6.1f} ms, p95 {late:6.1f} ms")
+            if IS_RELEASE and late >= 100:
+                slow.append((path, late))
+        self.assertEqual(slow, [])
+        print(f"reliability: web, pages: {COUNT} queues, p95 of the slowest page {worst:.0f} ms")
+
+    def test_all_pages_of_the_list(self):
+        """Following `Next page` shows each queue once."""
+        found, path = [], "/queues?name=conversation/00001*"
+        while path:
+            _, _, text = self.request("GET", path)
+            found += [part.split('"')[0] for part in text.split('name="queue" value="')[1:]]
+            path = None
+            if 'rel="next" href="' in text:
+                path = text.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
+        self.assertEqual(sorted(found), sorted(set(found)))
+        self.assertEqual(len(found), 1_000)
+
+    def test_live_updates(self):
+        """With somebody looking, the page uses less than 2 % of a core."""
+        if not IS_RELEASE:
+            self.skipTest("SLUICE_TOOL is no release build")
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        connection.request("GET", "/live?view=/queues")
+        stream = connection.getresponse()
+        seconds = 20
+        start, used = time.perf_counter(), self.processor_time()
+        while time.perf_counter() - start < seconds:
+            stream.readline()
+        share = (self.processor_time() - used) / (time.perf_counter() - start) * 100
+        connection.close()
+        print(f"reliability: web, live: {COUNT} queues, {share:.1f} % of a core")
+        self.assertLess(share, 2)
+
+    def processor_time(self):
+        fields = (served.Path("/proc") / str(self.page.pid) / "stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
