@@ -60,7 +60,7 @@ struct Form: Sendable {
 
     /// The fields as hidden ones of a form.
     var hiddenFields: [HTML] {
-        fields.map { #"<input type="hidden" name="\#($0.name)" value="\#($0.value)">"# }
+        fields.map { #"<input type="hidden" name="\#(exact: $0.name)" value="\#(exact: $0.value)">"# }
     }
 
     static func encoded(_ text: String) -> String {

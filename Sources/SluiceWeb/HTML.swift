@@ -15,6 +15,10 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
         mutating func appendInterpolation(_ value: some StringProtocol) {
             HTML.escape(value, into: &text)
         }
+        /// A value that a form sends back: every character stays as it is.
+        mutating func appendInterpolation(exact value: some StringProtocol) {
+            HTML.escapeExactly(value, into: &text)
+        }
         mutating func appendInterpolation(_ number: some BinaryInteger) { text += String(number) }
     }
 
@@ -38,6 +42,21 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
             case "'": text += "&#39;"
             case "\n", "\t": text.unicodeScalars.append(scalar)
             case _ where isHidden(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    static func escapeExactly(_ value: some StringProtocol, into text: inout String) {
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\"": text += "&quot;"
+            case "'": text += "&#39;"
+            // A browser would make other line breaks of them.
+            case "\n", "\r", "\t": text += "&#\(scalar.value);"
             default: text.unicodeScalars.append(scalar)
             }
         }

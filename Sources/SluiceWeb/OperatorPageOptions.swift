@@ -12,7 +12,7 @@ public struct OperatorPageOptions: Sendable {
     public var isReadOnly = false
     /// Who may use the page.
     public var access = PageAccess.everybody
-    /// The names by which browsers reach the page, without ports, besides `localhost` and loopback addresses.
+    /// The names by which browsers reach the page, without ports, besides `localhost` and addresses.
     ///
     /// Requests that name another host are refused: another site could have given its own name this address.
     public var hosts: [String] = []

@@ -1,6 +1,7 @@
 #if Web
 internal import Hummingbird
 internal import HummingbirdCore
+internal import Logging
 internal import NIOCore
 public import ServiceLifecycle
 
@@ -47,6 +48,9 @@ public struct OperatorServer: Service {
             idleTimeout: .seconds(60),
             httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1_024, maxHeaderListSize: 32 * 1_024)
         )
+        // It warns of each connection that is open when the server ends.
+        var logger = page.options.logger
+        logger.logLevel = .critical
         let application = Application(
             router: router,
             server: .http1(configuration: limits),
@@ -57,7 +61,7 @@ public struct OperatorServer: Service {
             ),
             services: [page],
             onServerRunning: { whenRunning($0.localAddress?.port ?? port) },
-            logger: page.options.logger
+            logger: logger
         )
         try await application.run()
     }

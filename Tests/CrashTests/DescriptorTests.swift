@@ -99,7 +99,7 @@ import Testing
         expectSQLite(found, file, "CrashChild")
     }
 
-    /// Each verb with what it takes to have it open the file, but for `watch`.
+    /// Each verb with what it takes to have it open the file, but for those that go on.
     private static func verbs(_ file: TemporaryFile) -> [[String]] {
         let enqueue = ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"]
         return [
@@ -123,18 +123,25 @@ import Testing
         for words in verbs {
             expectSQLite(try await openings(of: file, tool, words + ["--file", file.path]), file, "\(words)")
         }
-        // It goes on until a signal.
-        let watch = """
-            mkfifo "$1.fifo"
-            "$0" watch --plain --file "$1" > "$1.fifo" &
-            read -r line < "$1.fifo"
+        // Until a signal, after the first line.
+        let script = """
+            file=$1
+            shift
+            mkfifo "$file.fifo"
+            "$0" "$@" --file "$file" > "$file.fifo" &
+            read -r line < "$file.fifo"
             kill $!
             wait $!
+            rm "$file.fifo"
             """
         _ = try await openings(of: file, tool, verbs[0] + ["--file", file.path])
-        expectSQLite(try await openings(of: file, "sh", ["-c", watch, tool, file.path]), file, "watch")
+        let lasting = [["watch", "--plain"], ["serve", "--port", "0"]]
+        for words in lasting {
+            let found = try await openings(of: file, "sh", ["-c", script, tool, file.path] + words)
+            expectSQLite(found, file, "\(words)")
+        }
         let known = try await allVerbs(of: tool)
-        let tried = known.filter { verb in verb == ["watch"] || verbs.contains { $0.starts(with: verb) } }
+        let tried = known.filter { verb in (verbs + lasting).contains { $0.starts(with: verb) } }
         #expect(known.count > 20)
         #expect(tried == known)
     }

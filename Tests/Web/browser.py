@@ -76,6 +76,10 @@ class Browsed(served.Served):
     def text(self, selector="main"):
         return self.find(selector).text
 
+    def click(self, selector):
+        """Clicks something of a part that a live update may replace at any moment."""
+        self.driver.execute_script("document.querySelector(arguments[0]).click()", selector)
+
     def press(self, name):
         """Presses the button or link of a name, in what the page shows."""
         places = self.driver.find_elements(By.XPATH, f"//main//*[self::a or self::button][normalize-space()='{name}']")

@@ -1,5 +1,7 @@
 """Each act, with the change seen by the sqlite3 shell."""
 
+import urllib.parse
+
 from selenium.webdriver.common.by import By
 
 from browser import Browsed
@@ -25,6 +27,7 @@ class Acts(Browsed):
         self.open("holds")
         self.find("[name=queue]").send_keys("*")
         self.press("Hold")
+        self.assertIn("1 queue with work matches", self.text())
         self.find("[name=minutes]").send_keys("10")
         self.confirm("Hold")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds WHERE until IS NOT NULL"), "1")
@@ -67,8 +70,8 @@ class Acts(Browsed):
             self.enqueue("mail/1", {"n": number})
         self.serve()
         self.open("queue?name=mail/1")
-        for box in self.all("#actions tbody input")[:2]:
-            box.click()
+        for row in range(1, 2 + 1):
+            self.click(f"#actions tbody tr:nth-child({row}) input")
         self.find("[name=to]").send_keys("mail/2")
         self.press("Move selected")
         self.assertIn("2 in all", self.text())
@@ -76,7 +79,7 @@ class Acts(Browsed):
         self.wait_for_text("2 done", "#progress")
         self.assertEqual(self.sql("SELECT group_concat(id) FROM sluice_actions WHERE queue = 'mail/2'"), "1,2")
         self.open("queue?name=mail/1")
-        self.find("#actions thead input").click()
+        self.click("#actions thead input")
         self.press("Remove selected")
         self.confirm("Remove")
         self.wait_for_text("2 of 2, ended", "#progress")
@@ -89,13 +92,13 @@ class Acts(Browsed):
             self.sql(f"INSERT INTO sluice_holds (scope) VALUES ('{name}')")
         self.serve()
         self.open("gates")
-        self.find("thead input").click()
+        self.click("thead input")
         self.press("Open selected")
         self.confirm("Open")
         self.wait_for_text("2 opened", "#progress")
         self.assertEqual(self.sql("SELECT DISTINCT state FROM sluice_gates"), "open")
         self.open("holds")
-        self.find("thead input").click()
+        self.click("thead input")
         self.press("End selected")
         self.confirm("End the hold")
         self.wait_for_text("2 ended", "#progress")
@@ -135,13 +138,13 @@ class Acts(Browsed):
         self.serve()
         self.open("dead?queue-pattern=mail/3")
         self.assertEqual(len(self.all("tbody tr")), 1)
-        self.find("tbody input").click()
+        self.click("tbody input")
         self.press("Requeue")
         self.confirm("Requeue")
         self.assertEqual(self.sql("SELECT queue FROM sluice_actions"), "mail/3")
         self.open("dead")
-        for box in self.all("tbody input")[:2]:
-            box.click()
+        for row in range(1, 2 + 1):
+            self.click(f"tbody tr:nth-child({row}) input")
         self.press("Purge")
         self.assertIn("2 in all", self.text())
         self.confirm("Purge")
@@ -166,8 +169,8 @@ class Acts(Browsed):
         self.serve()
         self.open("queues?name=mail/*&sort=name")
         self.wait_for_text("60 queues of 61")
-        for box in self.all("tbody input")[:3]:
-            box.click()
+        for row in range(1, 3 + 1):
+            self.click(f"tbody tr:nth-child({row}) input")
         self.press("Hold")
         self.assertIn("3 in all", self.text())
         self.confirm("Hold")
@@ -268,5 +271,13 @@ class Hostile(Browsed):
             self.assertIn("</script>", self.text(".payload"))
             self.assertNotEqual(self.driver.title, "run")
         self.assertEqual(self.driver.find_elements(By.CSS_SELECTOR, "main img, main script"), [])
+        # What a form sends back is the name itself.
+        for name in self.NAMES:
+            self.open("queues?name=" + urllib.parse.quote(name))
+            self.click("tbody input")
+            self.press("Hold")
+            self.confirm("Hold")
+        held = self.sql("SELECT group_concat(scope, char(10)) FROM sluice_holds").split("\n")
+        self.assertEqual(sorted(held), sorted(self.NAMES))
         # A name cannot look like another one.
         self.assertIn("\\u{202e}gpj.exe", "".join(self.driver.page_source for _ in [self.open("queues")]))

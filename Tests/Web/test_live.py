@@ -25,7 +25,7 @@ class Live(Browsed):
         self.serve()
         self.open("queues?sort=name")
         self.wait_for_text("mail/2", "tbody")
-        self.find("tbody input").click()
+        self.click("tbody input")
         self.enqueue("mail/1", {})
         self.wait_for_text("The list has changed", "#stale")
         self.assertEqual([link.text for link in self.all("tbody th")], ["mail/2"])

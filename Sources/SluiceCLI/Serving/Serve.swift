@@ -18,8 +18,8 @@ struct Serve: AsyncParsableCommand, Look {
             WHO MAY. At a loopback address every user of this machine may act; with --read-only, look. With \
             --token-file the page asks for a token: each line of the file is `look` or `act`, a name for the \
             audit log, and a token of at least 22 characters; only you may be able to read the file. Another \
-            --address needs one, and --host with the name that browsers use. The connection is not \
-            encrypted: put a proxy with TLS before it.
+            --address needs one. If browsers reach it by a name, repeat it with --host. The connection is \
+            not encrypted: put a proxy with TLS before it.
 
             The answer is the address. Acts are logged on standard error with who did them.
 

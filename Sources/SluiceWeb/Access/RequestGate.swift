@@ -55,8 +55,15 @@ struct RequestGate: Sendable {
                 throw PageError(.notFound, "there is no page \(view)")
             }
             let query = Form(parts.count > 1 ? parts[1] : "")
-            return LiveUpdates(page: page, route: route, visit: visit, path: String(path), query: query)
-                .response
+            let updates = LiveUpdates(
+                page: page,
+                route: route,
+                visit: visit,
+                path: String(path),
+                query: query,
+                mayLook: { try await person(request, visit.session) != nil }
+            )
+            return updates.response
         }
     }
 
@@ -65,7 +72,7 @@ struct RequestGate: Sendable {
     func loginPage(_ request: Request) async -> Response {
         guard isFromHere(request) else { return refusal(request) }
         let (session, isNew) = page.sessions.session(cookie(request))
-        return loginForm(session, isNew, error: nil)
+        return loginForm(session, isNew, next: Form(request.uri.query ?? "")["next"])
     }
 
     func logIn(_ request: Request) async -> Response {
@@ -75,19 +82,23 @@ struct RequestGate: Sendable {
         do {
             let form = try await form(of: request)
             guard form["token"] == session.formToken else {
-                return loginForm(session, isNew, error: "This form was too old. Try again.")
+                let error = "This form was too old. Try again."
+                return loginForm(session, isNew, error: error, next: form["next"])
             }
             guard let person = file.person(with: form["key"] ?? "") else {
                 // Not in the store: everybody who reaches the page could fill it.
                 options.logger.warning("Somebody has tried to log in with an unknown token")
-                return loginForm(session, isNew, error: "This token is unknown.")
+                return loginForm(session, isNew, error: "This token is unknown.", next: form["next"])
             }
             let new = page.sessions.logIn(person, replacing: session.id)
-            var response = redirect(to: "\(options.prefix)/")
+            // Another site's address is no place here.
+            let home = "\(options.prefix)/"
+            let next = form["next"].flatMap { $0.hasPrefix(home) && !$0.hasPrefix("//") ? $0 : nil }
+            var response = redirect(to: next ?? home)
             response.headers[.setCookie] = setCookie(new.id)
             return response
         } catch {
-            return loginForm(session, isNew, error: "\(error)")
+            return loginForm(session, isNew, error: "\(error)", next: nil)
         }
     }
 
@@ -99,7 +110,12 @@ struct RequestGate: Sendable {
         }
     }
 
-    private func loginForm(_ session: Sessions.Session, _ isNew: Bool, error: String?) -> Response {
+    private func loginForm(
+        _ session: Sessions.Session,
+        _ isNew: Bool,
+        error: String? = nil,
+        next: String?
+    ) -> Response {
         let visit = Visit(
             path: "/login",
             query: Form(),
@@ -109,12 +125,15 @@ struct RequestGate: Sendable {
             prefix: options.prefix,
             now: Date()
         )
-        var login = Page("Log in")
+        var login = Page("Log in", isBare: true)
         if let error { login.add("<p class=\"notice bad\" role=\"alert\">\(error)</p>") }
         login.add(
             """
             <form class="fields" method="post" action="\(visit.link("/login"))">\(Layout.token(visit))
-            <label>Token <input name="key" type="password" autocomplete="current-password" required></label>
+            <input type="hidden" name="next" value="\(exact: next ?? "")">
+            <label>Token \
+            <input name="key" type="password" autocomplete="current-password" required autofocus>\
+            </label>
             <p><button>Log in</button></p></form>
             """
         )
@@ -145,7 +164,11 @@ struct RequestGate: Sendable {
         var response: Response
         do {
             guard let person = try await person(request, session) else {
-                if case .tokens = options.access { return redirect(to: visit.link("/login")) }
+                if case .tokens = options.access {
+                    let isPage = request.method == .get && path != "/live"
+                    let next = isPage ? visit.link(path, visit.query) : nil
+                    return redirect(to: visit.link("/login", Form().setting("next", next)))
+                }
                 throw PageError(.notAuthenticated, "log in to the application first")
             }
             let form = isForm ? try await form(of: request) : Form()
@@ -169,7 +192,8 @@ struct RequestGate: Sendable {
     private func person(_ request: Request, _ session: Sessions.Session) async throws -> Operator? {
         switch options.access {
         case .everybody: Operator(name: "local", role: .act)
-        case .tokens: session.person
+        // Asked for once more, as live updates go on: the person may have logged out.
+        case .tokens: page.sessions.person(of: session.id)
         case .application(let authenticator): try await authenticator.authenticate(request.head)
         }
     }
@@ -189,10 +213,12 @@ struct RequestGate: Sendable {
         return site == "same-origin" || site == "none" || request.method == .get
     }
 
+    /// An address is nobody's name, so no other site can be given it.
     private func isOurs(_ host: Substring) -> Bool {
-        let loopback = ["localhost", "127.0.0.1", "[::1]"]
-        return loopback.contains(String(host))
-            || options.hosts.contains { $0.lowercased() == host.lowercased() }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = host.hasPrefix("[") || (parts.count == 4 && parts.allSatisfy { UInt8($0) != nil })
+        let isNamed = options.hosts.contains { $0.lowercased() == host.lowercased() }
+        return isAddress || host == "localhost" || isNamed
     }
 
     /// Without the port.

@@ -35,9 +35,12 @@ final class Sessions: Sendable {
                 sessions[id] = known
                 return (known, false)
             }
-            if sessions.count >= Self.limit, let oldest = sessions.values.min(by: { $0.lastUse < $1.lastUse })
-            {
-                sessions[oldest.id] = nil
+            if sessions.count >= Self.limit {
+                // First one without a person: each request without a cookie makes such a session.
+                let oldest = sessions.values.min { left, right in
+                    (left.person == nil ? 0 : 1, left.lastUse) < (right.person == nil ? 0 : 1, right.lastUse)
+                }
+                if let oldest { sessions[oldest.id] = nil }
             }
             let new = Session(id: Self.secret(), formToken: Self.secret(), lastUse: now)
             sessions[new.id] = new
@@ -59,6 +62,9 @@ final class Sessions: Sendable {
         }
         return new
     }
+
+    /// Returns who has logged in, if the session goes on.
+    func person(of id: String) -> Operator? { sessions.withLock { $0[id]?.person } }
 
     func end(_ id: String) { sessions.withLock { $0[id] = nil } }
 

@@ -18,6 +18,12 @@ struct Command: Sendable {
 
     /// The act and its subjects, for the question, for the audit log and for a job.
     var sentence: String {
+        let reason = form["reason"].map { ", because: \($0)" } ?? ""
+        let minutes = form["minutes"].map { ", for \($0) minutes" } ?? ""
+        return act + reason + minutes
+    }
+
+    private var act: String {
         switch verb {
         case .move: "Move \(subjects.words) to queue \(form["to"] ?? "")"
         case .enqueue: "Enqueue an action of kind \(form["kind"] ?? "") in queue \(form["queue"] ?? "")"
@@ -102,10 +108,12 @@ struct Command: Sendable {
         _ person: Operator
     ) async throws -> String {
         // Not another one that has become the head since the operator saw it.
-        if let seen = form["head"], try await broker.status(of: queue).head?.description != seen {
+        let status = try await broker.status(of: queue)
+        if let seen = form["head"], status.head?.description != seen {
             return "not skipped: it has another head now"
         }
-        let reason = form["reason"] ?? "skipped by \(person.name)"
+        let error = status.lastError.map { "; last error: \($0.prefix(500))" } ?? ""
+        let reason = form["reason"] ?? "skipped by \(person.name)\(error)"
         return switch try await broker.skipHead(of: queue, reason: reason) {
         case .skipped: "skipped"
         case .running: "not skipped: its head is running"
@@ -135,15 +143,16 @@ struct Command: Sendable {
         }
     }
 
-    /// The new payload, on one line.
+    /// The new payload, on one line; numbers stay as they are written.
     func payload() throws(PageError) -> String {
         let text = try form.required("payload").trimmingCharacters(in: .whitespacesAndNewlines)
         do {
             _ = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
         } catch {
-            throw PageError(.invalid, "the payload is no JSON: \(error.localizedDescription)")
+            let place = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String
+            throw PageError(.invalid, "the payload is no JSON: \(place ?? error.localizedDescription)")
         }
-        return text
+        return JSONTree(text)?.compact ?? text
     }
 
     /// A short text that differs for other payloads.

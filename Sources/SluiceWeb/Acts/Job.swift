@@ -20,14 +20,17 @@ final class Job: Sendable {
     let person: Operator
     let start = Date()
     let total: Int
+    /// The page that it was started from, below the prefix.
+    let place: String
     private let progress = Mutex(Progress())
 
     /// Acts that are done at the same time: their commits are shared.
     private static let batch = 50
     private static let errorLimit = 20
 
-    init(id: Int, _ sentence: String, by person: Operator, total: Int) {
-        (self.id, self.sentence, self.person, self.total) = (id, sentence, person, total)
+    init(id: Int, _ sentence: String, by person: Operator, total: Int, place: String) {
+        (self.id, self.sentence, self.person) = (id, sentence, person)
+        (self.total, self.place) = (total, place)
     }
 
     var now: Progress { progress.withLock { $0 } }

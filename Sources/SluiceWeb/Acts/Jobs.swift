@@ -24,11 +24,12 @@ final class Jobs: Sendable {
         _ sentence: String,
         by person: Operator,
         total: Int,
+        place: String,
         _ work: @escaping @Sendable (Job) async -> Void
     ) -> Job {
         let job = memory.withLock { memory in
             memory.count += 1
-            let job = Job(id: memory.count, sentence, by: person, total: total)
+            let job = Job(id: memory.count, sentence, by: person, total: total, place: place)
             memory.jobs.append(job)
             if memory.jobs.count > Self.limit { memory.jobs.removeFirst() }
             return job

@@ -76,6 +76,14 @@ addEventListener("change", event => {
   for (const box of boxes) box.checked = event.target.checked;
 });
 
+// What is typed into a filter and not applied is not what "all that match" would act on.
+addEventListener("input", event => {
+  const matching = document.querySelector("[data-matching]");
+  if (matching === null || !event.target.closest("form.filter")) return;
+  if (matching.checked) document.querySelector("[name=scope][value=selected]").checked = true;
+  matching.disabled = true;
+});
+
 addEventListener("keydown", event => {
   const search = document.querySelector("[data-search]");
   if (event.key !== "/" || search === null || event.target.matches("input, textarea, select")) return;

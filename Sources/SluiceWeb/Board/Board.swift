@@ -130,6 +130,12 @@ final class Board: Sendable {
     /// Returns the status of a queue with work.
     func status(of queue: QueueName) -> QueueStatus? { memory.withLock { $0.lanes[queue]?.status } }
 
+    /// Returns when the oldest action of a queue with work was enqueued.
+    func oldest(of queue: QueueName) -> Date? {
+        let oldest = memory.withLock { $0.lanes[queue]?.oldest }
+        return oldest.map { Date(timeIntervalSince1970: Double($0) / 1_000_000) }
+    }
+
     /// Returns the kinds of heads, for the filter: a hundred at most.
     func kinds() -> [String] {
         memory.withLock { memory in

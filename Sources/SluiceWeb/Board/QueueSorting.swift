@@ -11,6 +11,9 @@ enum QueueSorting: String, CaseIterable, Sendable {
     /// The queue with the most actions first.
     case depth
 
+    /// The name for the operator.
+    var name: String { self == .depth ? "number of actions" : rawValue }
+
     /// A place in the order; a page of a list begins after one.
     struct Place: Comparable, Sendable {
         let major: Int64

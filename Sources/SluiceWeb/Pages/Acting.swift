@@ -27,11 +27,19 @@ struct Acting {
 
     private func start(_ command: Command, _ subjects: [Subject], _ visit: Visit) async -> String {
         let (site, person) = (site, visit.person)
-        let job = site.jobs.start(command.sentence, by: person, total: subjects.count) { job in
+        let place = command.place
+        let fields = place.query.encoded
+        let job = site.jobs.start(
+            command.sentence,
+            by: person,
+            total: subjects.count,
+            place: place.path + (fields.isEmpty ? "" : "?\(fields)")
+        ) { job in
             await job.run(subjects) { try await command.act(on: $0, site.broker, person) }
             await site.audit.note("\(command.sentence), job \(job.id)", by: person, job.summary)
         }
-        let begun = "begun, \(subjects.count) in all"
+        let names = subjects.prefix(50).map(\.words).joined(separator: ", ")
+        let begun = "begun, \(subjects.count) in all: \(names)"
         await site.audit.note("\(command.sentence), job \(job.id)", by: person, begun)
         return visit.link("/job", "id", job.id)
     }

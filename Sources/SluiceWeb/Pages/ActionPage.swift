@@ -50,11 +50,18 @@ struct ActionPage {
             return """
                 <p class="acts">\(Widgets.button(.requeue, letter, visit))\
                 \(Widgets.button(.purge, letter, visit))</p>
+                <p class="empty">To change its payload: hold its queue, requeue it, edit it, end the hold.</p>
                 """
         }
         let action = Form().setting("action", state.id.description)
+        let queue = Form().setting("queue", details.queue.rawValue)
+        let isWaiting =
+            switch state.phase {
+            case .parked, .retrying: true
+            default: false
+            }
         return """
-            <p class="acts">\
+            <p class="acts">\(isWaiting ? Widgets.button(.retry, queue, visit, "Retry its queue now") : "")\
             <a class="button" href="\(visit.link("/edit", "id", state.id))">Edit the payload</a> \
             \(Widgets.button(.front, action, visit))\(Widgets.button(.remove, action, visit))</p>
             <form class="acts" method="get" action="\(visit.link("/confirm"))">
@@ -78,21 +85,32 @@ struct ActionPage {
     }
 
     /// The form that changes a payload.
-    func editor(_ visit: Visit) async throws -> Page {
+    ///
+    /// - Parameters:
+    ///   - draft: A text that was refused, to go on with.
+    ///   - error: Why it was refused.
+    func editor(_ visit: Visit, draft: Form? = nil, error: PageError? = nil) async throws -> Page {
         try visit.checkRole()
-        let id = try ActionID(field: visit.query["id"])
+        let id = try ActionID(field: draft?["action"] ?? visit.query["id"])
         guard let details = try await site.broker.action(id).details else {
             throw PageError(.notFound, "there is no action \(id) any more")
         }
         var page = Page("Edit action \(id)", in: "Queues")
-        let text = JSONTree(details.payload)?.lines.joined(separator: "\n") ?? details.payload
+        let stored = JSONTree(details.payload)?.lines.joined(separator: "\n") ?? details.payload
+        page.add(Self.alert(error))
+        page.add(
+            Widgets.facts([
+                ("Queue", Widgets.queue(details.queue, visit)),
+                ("Last error", details.lastError.map { "<pre>\($0)</pre>" }),
+            ])
+        )
         page.add(
             """
             <form method="post" action="\(visit.link("/confirm"))">
             <input type="hidden" name="act" value="edit">\
             <input type="hidden" name="action" value="\(id.description)">
             <label for="payload">Payload of kind \(details.kind), as JSON</label>
-            <textarea id="payload" name="payload" rows="20" spellcheck="false">\n\(text)</textarea>
+            \(Self.area(draft?["payload"] ?? stored))
             <p><button>Check and compare</button> \
             <a class="button" href="\(visit.link("/action", "id", id))">Cancel</a></p></form>
             """
@@ -100,22 +118,35 @@ struct ActionPage {
         return page
     }
 
-    /// The form for a new action.
-    func enqueuing(_ visit: Visit) throws -> Page {
+    /// The form for a new action; the parameters are as for an edit.
+    func enqueuing(_ visit: Visit, draft: Form? = nil, error: PageError? = nil) throws -> Page {
         try visit.checkRole()
         var page = Page("Enqueue an action", in: "Queues")
+        let fields = draft ?? visit.query
+        page.add(Self.alert(error))
         page.add(
             """
             <form class="fields" method="post" action="\(visit.link("/confirm"))">
             <input type="hidden" name="act" value="enqueue">
-            <label>Queue <input name="queue" required value="\(visit.query["queue"] ?? "")"></label>
-            <label>Kind <input name="kind" required value="\(visit.query["kind"] ?? "")"></label>
+            <label>Queue <input name="queue" required value="\(exact: fields["queue"] ?? "")"></label>
+            <label>Kind <input name="kind" required value="\(exact: fields["kind"] ?? "")"></label>
             <label for="payload">Payload, as JSON</label>
-            <textarea id="payload" name="payload" rows="10" spellcheck="false" required>\n{}</textarea>
+            \(Self.area(fields["payload"] ?? "{}"))
             <p><button>Check</button></p></form>
             """
         )
         return page
+    }
+
+    private static func alert(_ error: PageError?) -> HTML {
+        error.map { "<p class=\"notice bad\" role=\"alert\">\($0.message)</p>" } ?? ""
+    }
+
+    private static func area(_ text: String) -> HTML {
+        """
+        <textarea id="payload" name="payload" rows="20" spellcheck="false" autofocus required>
+        \(exact: text)</textarea>
+        """
     }
 }
 

@@ -11,10 +11,28 @@ struct ConfirmationPage {
         try visit.checkRole()
         let fields = visit.form.fields.isEmpty ? visit.query : visit.form
         let command = try Command(fields)
+        if [.edit, .enqueue].contains(command.verb) {
+            do {
+                _ = try command.payload()
+            } catch {
+                // The text that was typed is not lost.
+                let form = ActionPage(site: site)
+                return command.verb == .enqueue
+                    ? try form.enqueuing(visit, draft: fields, error: error)
+                    : try await form.editor(visit, draft: fields, error: error)
+            }
+        }
+        return try await question(command, fields, visit)
+    }
+
+    private func question(_ command: Command, _ fields: Form, _ visit: Visit) async throws -> Page {
         var page = Page("\(command.verb.name)?")
         page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
         let subjects = try await command.subjects.all(site)
-        if subjects.count != 1 { page.add(list(subjects, visit)) }
+        if subjects.count != 1 || fields["scope"] == "matching" { page.add(list(subjects, visit)) }
+        if subjects.count == 1, case .queue(let queue) = subjects[0] {
+            page.add(facts(queue, command, visit))
+        }
         var hidden = fields.setting("token", nil)
         if case .matchingQueues(let filter) = command.subjects {
             // Without the selected ones.
@@ -27,7 +45,6 @@ struct ConfirmationPage {
             page.add(comparison(details.payload, try command.payload()))
             hidden = hidden.setting("was", Command.mark(of: details.payload))
         }
-        if command.verb == .enqueue { _ = try command.payload() }
         let place = command.place
         page.add(
             """
@@ -48,8 +65,31 @@ struct ConfirmationPage {
         return "<p id=\"subject-count\">\(subjects.count) in all:</p><ul>\(names)\(rest)</ul>"
     }
 
+    /// What the operator should know of a queue before an act on it.
+    private func facts(_ queue: QueueName, _ command: Command, _ visit: Visit) -> HTML {
+        let name = queue.rawValue
+        if name.hasSuffix("*") {
+            var filter = QueueFilter()
+            filter.name = name == "*" ? nil : name
+            let count = site.board.names(filter).count
+            return "<p>\(Widgets.count(count, "queue")) with work matches it now.</p>"
+        }
+        guard let status = site.board.status(of: queue) else {
+            return "<p>There is no queue with work of exactly this name.</p>"
+        }
+        let head: HTML? =
+            command.verb != .skip
+            ? nil : status.head.map { "\(Widgets.action($0, visit)) \(status.headKind ?? "")" }
+        return Widgets.facts([
+            ("Actions", "\(status.depth)"), ("Head", head),
+            ("Why", Widgets.because(status.because, status.blockedUntil, visit)),
+            ("Last error", status.lastError.map { "<pre>\($0)</pre>" }),
+        ])
+    }
+
     private func parameters(_ verb: Verb) -> HTML {
-        let reason: HTML = "<label>Reason, for others <input name=\"reason\" maxlength=\"500\"></label> "
+        let reason: HTML =
+            "<label>Reason, for others <input name=\"reason\" maxlength=\"500\" autofocus></label> "
         let minutes: HTML = """
             <label>For how many minutes (empty: until somebody ends it) \
             <input name="minutes" type="number" min="1" max="525600"></label>

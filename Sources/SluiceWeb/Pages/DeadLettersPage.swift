@@ -65,7 +65,7 @@ struct DeadLettersPage {
         }
         return """
             <form class="filter" method="get" action="\(visit.link("/dead"))" role="search">
-            <label>Queue <input type="search" name="queue-pattern" value="\(filter.name ?? "")" \
+            <label>Queue <input type="search" name="queue-pattern" value="\(exact: filter.name ?? "")" \
             placeholder="a name, or mail/*" data-search></label>
             <label>Cause <select name="cause"><option value="">any</option>\(causes)</select></label>
             <button>Filter</button> <a class="button" href="\(visit.link("/dead"))">Clear</a></form>
@@ -80,7 +80,8 @@ struct DeadLettersPage {
             <form method="post" action="\(visit.link("/confirm"))">\(filter.form.hiddenFields)
             <fieldset class="acts"><legend>Act on</legend>
             <label><input type="radio" name="scope" value="selected" checked> those selected</label>
-            <label><input type="radio" name="scope" value="matching"> all that match the filter</label> \
+            <label><input type="radio" name="scope" value="matching" data-matching> \
+            all that match the filter</label> \
             \(buttons)</fieldset>
             \(table)</form>
             """

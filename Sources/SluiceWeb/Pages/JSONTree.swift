@@ -31,6 +31,18 @@ struct JSONTree {
         return lines
     }
 
+    /// The text on one line.
+    var compact: String { Self.compact(root) }
+
+    private static func compact(_ node: Node) -> String {
+        switch node {
+        case .scalar(let text): text
+        case .list(let items): "[\(items.map(compact).joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.map { "\($0.name):\(compact($0.value))" }.joined(separator: ","))}"
+        }
+    }
+
     private static func html(_ node: Node) -> HTML {
         switch node {
         case .scalar(let text): return "<code>\(text)</code>"

@@ -15,26 +15,25 @@ struct JobPage {
         var page = Page("Job \(job.id)")
         let errors = progress.errors.map { "<li>\($0)</li>" as HTML }
         page.add("<p><strong>\(job.sentence)</strong></p>")
+        let stop: HTML = """
+            <form method="post" action="\(visit.link("/stop"))">\(Layout.token(visit))\
+            <input type="hidden" name="id" value="\(job.id)"><button>Stop</button> \
+            <a class="button" href="\(visit.link("/job", "id", job.id))">Reload</a></form>
+            """
+        let back: HTML = "<p><a class=\"button\" href=\"\(visit.link(job.place))\">Back to the list</a></p>"
+        let isEnded = progress.end != nil
         page.add(
             page.live(
                 "progress",
                 """
                 <progress value="\(progress.count)" max="\(max(job.total, 1))" aria-label="Progress">\
                 </progress>
-                <p role="status">\(progress.count) of \(job.total)\(progress.end == nil ? "" : ", ended"): \
-                \(job.summary)</p>\(errors.isEmpty ? "" : "<ul>\(errors)</ul>")
+                <p role="status">\(progress.count) of \(job.total)\(isEnded ? ", ended" : ""): \
+                \(job.summary)</p>\(errors.isEmpty ? "" : "<ul>\(errors)</ul>")\
+                \(isEnded ? back : visit.mayAct ? stop : "")
                 """
             )
         )
-        if progress.end == nil, visit.mayAct {
-            page.add(
-                """
-                <form method="post" action="\(visit.link("/stop"))">\(Layout.token(visit))\
-                <input type="hidden" name="id" value="\(job.id)"><button>Stop</button> \
-                <a class="button" href="\(visit.link("/job", "id", job.id))">Reload</a></form>
-                """
-            )
-        }
         return page
     }
 

@@ -30,7 +30,7 @@ struct Layout {
             <body\(page.parts.isEmpty ? "" : " data-live=\"\(live)\"" as HTML)>
             <a class="skip" href="#main">Skip to content</a>
             <header><p class="title"><a href="\(visit.link("/"))">\(options.title)</a></p>
-            <nav aria-label="Pages"><ul>\(sections(page, visit))</ul></nav>\(person(visit))</header>
+            \(page.isBare ? "" : navigation(page, visit))</header>
             <main id="main">
             \(notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" as HTML })\
             <p class="notice" id="stale" role="status" hidden></p>
@@ -38,6 +38,10 @@ struct Layout {
             \(page.body)</main></body></html>
 
             """
+    }
+
+    private func navigation(_ page: Page, _ visit: Visit) -> HTML {
+        "<nav aria-label=\"Pages\"><ul>\(sections(page, visit))</ul></nav>\(person(visit))"
     }
 
     private func sections(_ page: Page, _ visit: Visit) -> [HTML] {

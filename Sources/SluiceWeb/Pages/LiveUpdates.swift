@@ -16,6 +16,8 @@ struct LiveUpdates: Sendable {
     let visit: Visit
     let path: String
     let query: Form
+    /// Whether the person may still look: live updates outlast a login.
+    let mayLook: @Sendable () async throws -> Bool
 
     /// The time between two looks.
     private static let interval: Duration = .seconds(1)
@@ -34,7 +36,7 @@ struct LiveUpdates: Sendable {
     private var events: AsyncThrowingStream<ByteBuffer, any Error> {
         let memory = Memory()
         return AsyncThrowingStream {
-            while page.isServing, !Task.isCancelled {
+            while page.isServing, !Task.isCancelled, try await mayLook() {
                 if let text = try await news(memory) { return ByteBuffer(string: text) }
                 try await page.options.clock.sleep(for: Self.interval)
             }

@@ -27,7 +27,7 @@ struct OverviewPage {
             let link = visit.link("/queues", states.form)
             page.add("<p><a href=\"\(link)\">All \(trouble.count) that need a person</a></p>")
         }
-        page.add("<h2>The last ten minutes</h2>")
+        page.add("<h2>Since this page was started, ten minutes at most</h2>")
         page.add(page.live("plots", plots()))
         return page
     }
@@ -41,6 +41,7 @@ struct OverviewPage {
         }
         let sizes = try await site.options.facts?.sizes() ?? []
         let runners = try await site.options.facts?.runners().filter(\.isAlive)
+        let holds = try await site.broker.holds().count
         let oldest = site.board.oldestAge(at: visit.now).map { Widgets.span($0 / .seconds(1)) }
         let error = totals.error.map { error -> HTML in
             "<p class=\"notice bad\" role=\"alert\">Not up to date: \(error)</p>"
@@ -51,6 +52,7 @@ struct OverviewPage {
                 [
                     ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
                     ("Running", "\(totals.states[.running] ?? 0)"), ("Oldest action", oldest.map { "\($0)" }),
+                    ("Holds", "<a href=\"\(visit.link("/holds"))\">\(holds)</a>"),
                     (
                         "Runners",
                         runners.map { runners in

@@ -5,12 +5,14 @@ struct Page: Sendable {
     let title: String
     /// The entry of the navigation that the page belongs to.
     let section: String
+    /// Whether it is for somebody who has not logged in, so that it leads nowhere.
+    let isBare: Bool
     private(set) var body: HTML = ""
     /// The parts that live updates replace, by the ids of their elements.
     private(set) var parts: [(id: String, html: HTML)] = []
 
-    init(_ title: String, in section: String = "") {
-        (self.title, self.section) = (title, section)
+    init(_ title: String, in section: String = "", isBare: Bool = false) {
+        (self.title, self.section, self.isBare) = (title, section, isBare)
     }
 
     mutating func add(_ html: HTML) { body = "\(body)\(html)\n" }

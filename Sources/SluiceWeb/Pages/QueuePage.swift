@@ -20,7 +20,9 @@ struct QueuePage {
             }
         var page = Page(name, in: "Queues")
         page.add(page.live("status", try await statusFacts(status, visit)))
-        if visit.mayAct { page.add(queueActs(status, visit)) }
+        let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
+        let hasHold = holds.contains { $0.pattern.rawValue == name }
+        if visit.mayAct { page.add(queueActs(status, hasHold: hasHold, visit)) }
         let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: Self.actionsOnPage + 1)
         page.add("<h2>Actions, in the order in which they run</h2>")
         let table = page.live("actions", actionTable(actions, visit))
@@ -33,7 +35,7 @@ struct QueuePage {
             page.add("<h2>Failed attempts of the head</h2>")
             page.add(page.live("attempts", Self.attemptTable(attempts, visit)))
         }
-        page.add(try await concerning(queue, status, visit))
+        page.add(try await concerning(holds, status, visit))
         return page
     }
 
@@ -41,7 +43,9 @@ struct QueuePage {
         guard status.depth > 0 else {
             return "<p class=\"empty\">This queue has no actions: nothing waits or runs in it.</p>"
         }
-        let oldest = visit.now.addingTimeInterval(-(status.oldestAge / .seconds(1)))
+        let oldest =
+            site.board.oldest(of: status.queue)
+            ?? visit.now.addingTimeInterval(-(status.oldestAge / .seconds(1)))
         return Widgets.facts([
             ("State", Widgets.state(status)),
             ("Why", Widgets.because(status.because, status.blockedUntil, visit)),
@@ -53,12 +57,15 @@ struct QueuePage {
         ])
     }
 
-    private func queueActs(_ status: QueueStatus, _ visit: Visit) -> HTML {
+    private func queueActs(_ status: QueueStatus, hasHold: Bool, _ visit: Visit) -> HTML {
         let queue = Form().setting("queue", status.queue.rawValue)
         let skip = queue.setting("head", status.head?.description)
         let acts: [HTML] = [
             Widgets.button(.retry, queue, visit), Widgets.button(.skip, skip, visit),
-            Widgets.button(.hold, queue, visit), Widgets.button(.resume, queue, visit),
+            status.head.map { head in
+                "<a class=\"button\" href=\"\(visit.link("/edit", "id", head))\">Edit the head's payload</a> "
+            } ?? "",
+            Widgets.button(.hold, queue, visit), hasHold ? Widgets.button(.resume, queue, visit) : "",
             Widgets.button(.clear, queue, visit),
         ]
         let enqueue = visit.link("/enqueue", "queue", status.queue.rawValue)
@@ -68,9 +75,9 @@ struct QueuePage {
     private func selection(_ table: HTML, _ visit: Visit) -> HTML {
         """
         <form method="post" action="\(visit.link("/confirm"))">
-        <p class="acts"><button name="act" value="remove">Remove selected</button> \
-        <label>To queue <input name="to"></label> \
-        <button name="act" value="move">Move selected</button></p>
+        <p class="acts"><label>To queue <input name="to"></label> \
+        <button name="act" value="move">Move selected</button> \
+        <button name="act" value="remove">Remove selected</button></p>
         \(table)</form>
         """
     }
@@ -119,8 +126,7 @@ struct QueuePage {
     }
 
     /// The holds that cover the queue, and the gates that it waits for.
-    private func concerning(_ queue: QueueName, _ status: QueueStatus, _ visit: Visit) async throws -> HTML {
-        let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
+    private func concerning(_ holds: [Hold], _ status: QueueStatus, _ visit: Visit) async throws -> HTML {
         let names = status.because.compactMap { because -> GateName? in
             guard case .gate(let name, _) = because else { return nil }
             return name

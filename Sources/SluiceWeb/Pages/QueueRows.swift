@@ -8,7 +8,7 @@ enum QueueRows {
     static func table(_ lanes: [Board.Lane], _ visit: Visit, empty: HTML) -> HTML {
         Widgets.table(
             "Queues",
-            ["Queue", "State", "Why", "Actions", "Oldest", "Last error"],
+            ["Queue", "State", "Why", "Actions", "Oldest"],
             lanes.map { "<tr>\(row($0, visit, isSelectable: false))</tr>" },
             empty: empty
         )
@@ -22,10 +22,17 @@ enum QueueRows {
             \(Widgets.select("queue", name, isSelectable))\
             <th scope="row">\(Widgets.queue(status.queue, visit))</th>\
             <td>\(Widgets.state(status))</td>\
-            <td>\(Widgets.because(status.because.prefix(1), status.blockedUntil, visit))</td>\
-            <td class="number">\(status.depth)</td><td>\(Widgets.time(oldest, visit.now))</td>\
-            <td class="error">\(String((status.lastError ?? "").prefix(200)))</td>
+            <td>\(Widgets.because(status.because.prefix(1), status.blockedUntil, visit))\(error(status))</td>\
+            <td class="number">\(status.depth)</td><td>\(Widgets.time(oldest, visit.now))</td>
             """
+    }
+
+    /// The last error, if the reason does not have it.
+    private static func error(_ status: QueueStatus) -> HTML {
+        guard let error = status.lastError, status.because.first?.description.contains(error) != true else {
+            return ""
+        }
+        return "<span class=\"error\">\(String(error.prefix(200)))</span>"
     }
 
     /// An id for the row of a queue: its name's hash, as names hold anything.

@@ -29,7 +29,7 @@ struct QueuesPage {
         }
         let heads: [HTML] =
             Widgets.selectAll(visit.mayAct)
-            + ["Queue", "State", "Why", "Actions", "Oldest", "Last error"]
+            + ["Queue", "State", "Why", "Actions", "Oldest"]
         let table = Widgets.table(
             "Queues",
             heads,
@@ -40,7 +40,8 @@ struct QueuesPage {
                 <a href="\(visit.link("/enqueue"))">enqueue an action</a>.
                 """ : "The queues are being read; reload this page in a moment."
         )
-        page.add(visit.mayAct ? actForm(filter, extract.count, table, visit) : table)
+        let matching = page.live("matching", "all \(extract.count) that match the filter", as: "span")
+        page.add(visit.mayAct && extract.count > 0 ? actForm(filter, matching, table, visit) : table)
         if let next = extract.next {
             let query = visit.query.setting("after", next.text)
             page.add(
@@ -58,17 +59,21 @@ struct QueuesPage {
                 \(state.rawValue)</label>
                 """
         }
-        let kinds = site.board.kinds().map { "<option value=\"\($0)\"></option>" as HTML }
+        let kinds = site.board.kinds().map { "<option value=\"\(exact: $0)\"></option>" as HTML }
         let orders = QueueSorting.allCases.map { order -> HTML in
-            "<option\(order == sorting ? " selected" : "" as HTML)>\(order.rawValue)</option>"
+            """
+            <option value="\(order.rawValue)"\(order == sorting ? " selected" : "" as HTML)>\
+            \(order.name)</option>
+            """
         }
         return """
             <form class="filter" method="get" action="\(visit.link("/queues"))" role="search">
-            <label>Name <input type="search" name="name" value="\(filter.name ?? "")" \
+            <label>Name <input type="search" name="name" value="\(exact: filter.name ?? "")" \
             placeholder="part of it, or mail/*" data-search></label>
-            <label>Why <input type="search" name="because" value="\(filter.because ?? "")" \
+            <label>Why <input type="search" name="because" value="\(exact: filter.because ?? "")" \
             placeholder="gate, no such room"></label>
-            <label>Kind <input type="search" name="kind" value="\(filter.kind ?? "")" list="kinds"></label>
+            <label>Kind \
+            <input type="search" name="kind" value="\(exact: filter.kind ?? "")" list="kinds"></label>
             <datalist id="kinds">\(kinds)</datalist>
             <label>Order <select name="sort">\(orders)</select></label>
             <fieldset><legend>State</legend>\(states)</fieldset>
@@ -76,8 +81,7 @@ struct QueuesPage {
             """
     }
 
-    private func actForm(_ filter: QueueFilter, _ count: Int, _ table: HTML, _ visit: Visit) -> HTML {
-        guard count > 0 else { return table }
+    private func actForm(_ filter: QueueFilter, _ matching: HTML, _ table: HTML, _ visit: Visit) -> HTML {
         let buttons = Verb.ofQueues.map { verb in
             "<button name=\"act\" value=\"\(verb.rawValue)\">\(verb.name)</button> " as HTML
         }
@@ -85,8 +89,8 @@ struct QueuesPage {
             <form method="post" action="\(visit.link("/confirm"))">\(filter.form.hiddenFields)
             <fieldset class="acts"><legend>Act on</legend>
             <label><input type="radio" name="scope" value="selected" checked> those selected</label>
-            <label><input type="radio" name="scope" value="matching"> \
-            all \(count) that match the filter</label> \(buttons)</fieldset>
+            <label><input type="radio" name="scope" value="matching" data-matching> \
+            \(matching)</label> \(buttons)</fieldset>
             \(table)</form>
             """
     }

@@ -57,13 +57,15 @@ enum Widgets {
             """
     }
 
-    /// Why a queue does not move; the first reason, or all.
+    /// Why a queue does not move; the first reason, with the time until it ends, or all.
     static func because(_ because: some Sequence<Because>, _ until: Date?, _ visit: Visit) -> HTML {
-        let reasons = because.map { "<span class=\"because\">\($0.description)</span>" as HTML }
-        guard let until else { return "\(reasons)" }
-        return """
-            \(reasons) <span class="until" data-until="\(exact(until))">\(time(until, visit.now))</span>
-            """
+        let reasons = because.enumerated().map { index, because -> HTML in
+            // Microseconds are for programs.
+            let text = because.description.replacing(#/\.\d{6}Z/#, with: "Z")
+            guard index == 0, let until else { return "<span class=\"because\">\(text)</span>" }
+            return "<span class=\"because\">\(text) (\(time(until, visit.now)))</span>"
+        }
+        return "\(reasons)"
     }
 
     /// A link that looks like a button and leads to the question whether to act.
@@ -94,7 +96,8 @@ enum Widgets {
     static func select(_ field: String, _ value: String, _ isShown: Bool) -> HTML {
         guard isShown else { return "" }
         return """
-            <td><input type="checkbox" name="\(field)" value="\(value)" aria-label="Select \(value)"></td>
+            <td><input type="checkbox" name="\(field)" value="\(exact: value)" \
+            aria-label="Select \(value)"></td>
             """
     }
 

@@ -117,6 +117,7 @@ extension FullFile {
         try await broker.openGate("open", isKept: true)
         try await broker.closeGate("shut", isKept: true)
         try await broker.hold("held/*", by: "operator", reason: "a look at it")
+        try await broker.audit("Hold: queue held/*", by: "operator", result: "held")
         for (name, count) in [("dead/a", 5), ("parked/a", 3), ("retry/a", 3), ("gated/a", 2), ("none/a", 2)] {
             for number in 0..<count { try await broker.enqueue(Note("\(number)", in: QueueName(name))) }
         }

@@ -131,6 +131,7 @@ struct HostileFile {
         switch column.table {
         case "sluice_gate_rows": return (["run/later", "gated/a", "wide/a"], nil)
         case "sluice_hold_rows": return (["held/a"], nil)
+        case "sluice_audit_rows": return ([], nil)
         // Whose claim it is depends on who runs.
         case "sluice_runner_rows": return (["suspect/a"], nil)
         default: break
