@@ -16,13 +16,30 @@ struct Form: Sendable {
 
     init() {}
 
+    /// More fields are not read: a page of a list has a hundred.
+    private static let limit = 10_000
+    /// The end of the names of fields whose values are encoded once more.
+    private static let encodedSuffix = "-encoded"
+
     /// Reads `application/x-www-form-urlencoded`.
     init(_ text: some StringProtocol) {
-        for pair in text.split(separator: "&") {
+        for pair in text.split(separator: "&", maxSplits: Self.limit).prefix(Self.limit) {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let value = parts.count > 1 ? Self.decoded(parts[1]) : ""
-            fields.append(Field(name: Self.decoded(parts[0]), value: value))
+            var (name, value) = (Self.decoded(parts[0]), parts.count > 1 ? Self.decoded(parts[1]) : "")
+            if name.hasSuffix(Self.encodedSuffix) {
+                name.removeLast(Self.encodedSuffix.count)
+                value = Self.decoded(value)
+            }
+            fields.append(Field(name: name, value: value))
         }
+    }
+
+    /// The attributes of a field that is sent back as it is; a browser would change line breaks.
+    static func attributes(_ name: String, _ value: String) -> HTML {
+        guard value.utf8.contains(where: { $0 == 10 || $0 == 13 }) else {
+            return "name=\"\(exact: name)\" value=\"\(exact: value)\""
+        }
+        return "name=\"\(exact: name + encodedSuffix)\" value=\"\(encoded(value))\""
     }
 
     /// The value of a field; `nil` if there is none, or if it is empty.
@@ -60,7 +77,7 @@ struct Form: Sendable {
 
     /// The fields as hidden ones of a form.
     var hiddenFields: [HTML] {
-        fields.map { #"<input type="hidden" name="\#(exact: $0.name)" value="\#(exact: $0.value)">"# }
+        fields.map { "<input type=\"hidden\" \(Self.attributes($0.name, $0.value))>" }
     }
 
     static func encoded(_ text: String) -> String {

@@ -34,6 +34,7 @@ public final class OperatorPage: Service {
     let jobs = Jobs()
     let sessions = Sessions()
     let audit: AuditLog
+    let turns = Turns()
     private let serving = Atomic(true)
 
     /// Whether live updates go on.
@@ -49,11 +50,20 @@ public final class OperatorPage: Service {
                 && ($0.properties.isAlphabetic || $0.properties.numericType != nil
                     || "/-_.".contains(Character($0)))
         }
+        let hasDots = options.prefix.split(separator: "/").contains { $0.allSatisfy { $0 == "." } }
         guard
             options.prefix.isEmpty
-                || (options.prefix.hasPrefix("/") && !options.prefix.hasSuffix("/") && isPlain)
+                || (!hasDots && !options.prefix.contains("//") && options.prefix.hasPrefix("/")
+                    && !options.prefix.hasSuffix("/") && isPlain)
         else {
             throw PageError(.invalid, "the prefix '\(options.prefix)' is no path such as /ops")
+        }
+        if case .everybody = options.access, !options.hosts.isEmpty {
+            throw PageError(
+                .invalid,
+                "everybody who reaches \(options.hosts[0]) could change the queues: give tokens or an "
+                    + "authenticator"
+            )
         }
         (self.broker, self.options) = (broker, options)
         audit = AuditLog(broker: broker, logger: options.logger)
@@ -85,6 +95,8 @@ public final class OperatorPage: Service {
                     if let runners, names != runners { try await board.reread(broker) }
                     runners = names
                 }
+                // The end of a hold, a gate or a schedule is no commit either, if no process runs the queues.
+                try await board.reread(board.overdue(at: .now, limit: 100), broker)
             } catch {
                 // The overview shows the error of the file; a rate of zero would not be true.
                 options.logger.debug("Facts cannot be read", metadata: ["error": "\(error)"])

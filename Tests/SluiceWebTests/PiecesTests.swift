@@ -11,6 +11,8 @@ struct PiecesTests {
     func html() {
         let name = "<b>&\"'\u{202E}\u{0}\u{200B}ä😀\n"
         let html: HTML = "<p>\(name)\(7)\(HTML("<i>"))</p>"
+        let exact: HTML = "\(exact: name)"
+        #expect(exact.text == "&lt;b&gt;&amp;&quot;&#39;\u{202E}\u{0}\u{200B}ä😀&#10;")
         #expect(html.text == "<p>&lt;b&gt;&amp;&quot;&#39;\\u{202e}\\u{0}\\u{200b}ä😀\n7<i></p>")
     }
 
@@ -74,11 +76,23 @@ struct PiecesTests {
         #expect(throws: PageError.self) { try TokenFile(text: text, named: "tokens") }
     }
 
-    @Test("Only a path is a prefix", arguments: ["ops", "/ops/", "/", "/o\"ps", "/ops?x", "/ö"])
+    @Test(
+        "Only a path is a prefix",
+        arguments: ["ops", "/ops/", "/", "/o\"ps", "/ops?x", "/ö", "//evil.example", "/../x"]
+    )
     func prefix(prefix: String) async throws {
         let broker = try await Broker.inMemory()
         var options = OperatorPageOptions()
         options.prefix = prefix
+        #expect(throws: PageError.self) { try OperatorPage(broker, options: options) }
+        await broker.close()
+    }
+
+    @Test("Names other than those of this machine need tokens or an authenticator")
+    func hosts() async throws {
+        let broker = try await Broker.inMemory()
+        var options = OperatorPageOptions()
+        options.hosts = ["ops.example"]
         #expect(throws: PageError.self) { try OperatorPage(broker, options: options) }
         await broker.close()
     }
@@ -120,7 +134,7 @@ struct PiecesTests {
         } while next != nil
         #expect(found.sorted() == names.sorted())
         let filter = try QueueFilter(Form("name=queue/1*&state=stopped"))
-        #expect(board.names(filter).count == 11)
+        #expect(board.matching(filter).count == 11)
         #expect(board.totals.actionCount == 73)
         await broker.close()
     }

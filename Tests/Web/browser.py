@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.ui import WebDriverWait
 
 import served
@@ -87,8 +87,17 @@ class Browsed(served.Served):
         old = self.find("html")
         places[0].click()
         # Each leads to another page; the driver itself does not wait for that of a form.
-        self.wait(lambda: expected_conditions.staleness_of(old)(self.driver), f"{name} leads nowhere")
+        self.wait(lambda: self.is_gone(old), f"{name} leads nowhere")
         self.wait(lambda: self.driver.execute_script("return document.readyState") == "complete", "no page")
+
+    @staticmethod
+    def is_gone(element):
+        try:
+            element.is_enabled()
+            return False
+        except WebDriverException:
+            # Stale, or of a document that is just going.
+            return True
 
     def confirm(self, name):
         """Answers the question before an act with yes."""

@@ -30,10 +30,15 @@ class Requests(Served):
         super().setUp()
         self.enqueue("mail/1", {})
 
-    def session(self, path="/holds"):
-        """A browser's cookie, and what its forms repeat."""
-        _, headers, text = self.request("GET", "/confirm?act=hold&queue=mail/1")
-        return headers["Set-Cookie"].split(";")[0], form_token(text)
+    def session(self):
+        """A browser's cookie, and what its form repeats: the token and the question."""
+        _, headers, _ = self.request("GET", "/")
+        cookie = headers["Set-Cookie"].split(";")[0]
+        return cookie, self.question(cookie)
+
+    def question(self, cookie):
+        _, _, text = self.request("GET", "/confirm?act=hold&queue=mail/1", Cookie=cookie)
+        return form_token(text) + "&question=" + re.search('name="question" value="([0-9a-f]+)"', text).group(1)
 
     def test_read_only(self):
         """With a valid cookie and every act, nothing changes."""
@@ -64,15 +69,19 @@ class Requests(Served):
         status, headers, _ = self.request("POST", "/do", f"act=hold&queue=mail/1&token={token}", Cookie=cookie)
         self.assertEqual((status, headers["Location"]), (303, "/queue?name=mail/1"))
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "1")
+        # A question is answered once.
+        again = self.request("POST", "/do", f"act=hold&queue=mail/1&token={token}", Cookie=cookie)
+        self.assertEqual(again[0], 409)
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "1")
 
     def test_hosts_and_origins(self):
         """DNS rebinding gives another site's name this address."""
         self.serve()
         port = self.port
         for host in [f"evil.example:{port}", "evil.example", f"localhost.evil.example:{port}", "", "1.2.3.4.example",
-                     "1.2.3", "1.2.3.256"]:
+                     "1.2.3", "1.2.3.256", f"192.0.2.1:{port}"]:
             self.assertEqual(self.request("GET", "/", Host=host)[0], 403, host)
-        for host in [f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}", f"192.0.2.1:{port}"]:
+        for host in [f"localhost:{port}", f"127.0.0.1:{port}", f"[::1]:{port}"]:
             self.assertEqual(self.request("GET", "/", Host=host)[0], 200, host)
         cookie, token = self.session()
         body = f"act=hold&queue=mail/1&token={token}"
@@ -118,6 +127,23 @@ class Requests(Served):
             status, _, text = self.request("GET", path)
             self.assertLess(status, 500, path)
             self.assertNotIn("has been logged", text, path)
+
+    def test_a_link_of_another_site(self):
+        """It comes without a cookie: a new one would end the session of the browser."""
+        self.serve()
+        status, headers, text = self.request("GET", "/queue?name=mail/1", Sec_Fetch_Site="cross-site",
+                                             Sec_Fetch_Mode="navigate")
+        self.assertEqual(status, 200)
+        self.assertNotIn("Set-Cookie", headers)
+        self.assertIn('url=/queue?name=mail/1"', text)
+        # What another site embeds or fetches is nothing.
+        for path in ["/live?view=/", "/health"]:
+            status, _, _ = self.request("GET", path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")
+            self.assertEqual(status, 403, path)
+
+    def test_a_name_needs_tokens(self):
+        done = self.start("serve", "--file", self.file, "--port", "0", "--host", "ops.example")
+        self.assertEqual(done.wait(timeout=30), 64)
 
     def test_another_address_needs_tokens(self):
         done = self.start("serve", "--file", self.file, "--port", "0", "--address", "0.0.0.0")
@@ -171,6 +197,7 @@ class Tokens(Browsed):
         self.assertNotIn('id=2', live.read().decode())
         self.assertIn("Token", self.text())
         self.assertEqual(self.request("GET", "/", Cookie=cookie)[0], 303)
+        self.log_out_and_in_to_elsewhere()
         # It leads where one wanted to go.
         self.open("queue?name=mail/1")
         self.find("[name=key]").send_keys("p9ZcSgN4mYx2w7QkLr5TtA")
@@ -181,6 +208,16 @@ class Tokens(Browsed):
         self.assertEqual(self.sql("SELECT holder FROM sluice_holds"), "ada")
         self.open("audit")
         self.assertIn("ada", self.text("tbody tr"))
+
+    def log_out_and_in_to_elsewhere(self):
+        """A login leads to pages of this site alone, wherever its address would lead."""
+        for place in ["//evil.example", "/\\evil.example", "/%09/evil.example", "https://evil.example", "/nothing"]:
+            self.driver.delete_all_cookies()
+            self.driver.get(f"{self.url}login?next={urllib.parse.quote(place, safe='%')}")
+            self.find("[name=key]").send_keys("Vb3nH8eJd6RfCq1KzM0XyU")
+            self.press("Log in")
+            self.assertEqual(self.driver.current_url, self.url, place)
+        self.press_header("Log out")
 
     def stream(self, path, cookie):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)

@@ -35,6 +35,44 @@ class Live(Browsed):
         self.find("#stale a").click()
         self.assertEqual([link.text for link in self.all("tbody th")], ["mail/1", "mail/2"])
 
+    def test_what_ends_without_a_commit(self):
+        """The end of a hold is seen, though nobody runs the queues; so is the end of an action."""
+        action = self.enqueue("mail/1", {})
+        self.tool("hold", "--queue", "mail/1", "--for", "2s")
+        self.serve()
+        self.open("queues")
+        self.wait_for_text("held", "tbody")
+        self.wait_for_text("stopped", "tbody")
+        self.open(f"action?id={action}")
+        self.tool("remove", str(action))
+        self.wait_for_text("There is no action", "#state")
+        self.assertEqual(self.script_text("#acts"), "")
+
+    def test_a_row_that_leaves_is_marked(self):
+        self.enqueue("mail/1", {})
+        self.enqueue("mail/2", {})
+        self.serve()
+        self.open("queues?name=mail/*&sort=name")
+        self.tool("remove", "--queue", "mail/1")
+        self.wait_for_text("The list has changed", "#stale")
+        self.assertEqual([row.text for row in self.all("tr.gone th")], ["mail/1"])
+
+    def test_many_windows(self):
+        """Windows in the background leave their connections to others."""
+        self.enqueue("mail/1", {})
+        self.serve()
+        first = self.driver.current_window_handle
+        self.open("queues")
+        for _ in range(8):
+            self.driver.switch_to.new_window("tab")
+            self.open("queues")
+            self.assertIn("mail/1", self.text())
+        for handle in self.driver.window_handles:
+            if handle != first:
+                self.driver.switch_to.window(handle)
+                self.driver.close()
+        self.driver.switch_to.window(first)
+
     def test_the_page_is_killed_and_started(self):
         """The browser says that it is not up to date, and goes on by itself."""
         self.enqueue("mail/1", {})

@@ -73,6 +73,9 @@ class Scale(Served):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
         connection.request("GET", "/live?view=/queues")
         stream = connection.getresponse()
+        # The queues are read, and a second look has found nothing new.
+        while stream.readline() != b":\n":
+            pass
         seconds = 20
         start, used = time.perf_counter(), self.processor_time()
         while time.perf_counter() - start < seconds:

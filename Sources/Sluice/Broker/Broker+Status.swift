@@ -134,7 +134,7 @@ extension QueueFacts {
         var because: [Because] = []
         if let runningSince { because.append(.running(since: runningSince.date, attempt: attempts + 1)) }
         because += becauseOfBlock(routing)
-        for (pattern, hold) in file.holds where pattern.matches(name) {
+        for hold in file.holds(of: name) {
             because.append(.held(by: hold.holder, reason: hold.reason, until: hold.until))
         }
         // The reasons below apply only to a head that has not started.

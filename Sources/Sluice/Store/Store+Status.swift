@@ -21,6 +21,10 @@ extension Store {
                 guard let asked = try dirty.queueNumbers(in: form, file) else { return }
                 (numbers, start, last) = (asked.numbers, asked.first, asked.last)
             }
+            if case .exact(let queue) = form, numbers == nil {
+                guard let number = try QueueFacts.number(of: queue, file) else { return }
+                numbers = number
+            }
             let first = name.map { max(start, $0.rawValue + "\u{0}") } ?? start
             var end: QueueID?
             while true {

@@ -3,7 +3,7 @@
 public enum PageAccess: Sendable {
     /// Everybody who can connect, which is every user of this machine on a loopback address.
     ///
-    /// ``OperatorServer`` refuses it on any other address.
+    /// ``OperatorServer`` refuses it on any other address, and requests that name another host are refused.
     case everybody
     /// Everybody who knows one of the tokens: the page asks for it once, and remembers the browser.
     case tokens(TokenFile)

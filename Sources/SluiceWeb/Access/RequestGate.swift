@@ -13,6 +13,9 @@ struct RequestGate: Sendable {
     /// The most bytes of a form: a payload, three times as long with its escapes.
     static let bodyLimit = 8 * 1_024 * 1_024
 
+    /// The longest time that a form takes to arrive.
+    static let bodyTime: Duration = .seconds(15)
+
     private var options: OperatorPageOptions { page.options }
 
     // MARK: - Pages and acts
@@ -71,8 +74,9 @@ struct RequestGate: Sendable {
 
     func loginPage(_ request: Request) async -> Response {
         guard isFromHere(request) else { return refusal(request) }
+        if isFromElsewhere(request) { return sameSiteReload(request) }
         let (session, isNew) = page.sessions.session(cookie(request))
-        return loginForm(session, isNew, next: Form(request.uri.query ?? "")["next"])
+        return loginForm(request, session, isNew, next: Form(request.uri.query ?? "")["next"])
     }
 
     func logIn(_ request: Request) async -> Response {
@@ -80,26 +84,36 @@ struct RequestGate: Sendable {
         let (session, isNew) = page.sessions.session(cookie(request))
         guard case .tokens(let file) = options.access else { return redirect(to: "\(options.prefix)/") }
         do {
-            let form = try await form(of: request)
+            let form = try await form(of: request, limit: 4_096)
             guard form["token"] == session.formToken else {
                 let error = "This form was too old. Try again."
-                return loginForm(session, isNew, error: error, next: form["next"])
+                return loginForm(request, session, isNew, error: error, next: form["next"])
             }
             guard let person = file.person(with: form["key"] ?? "") else {
                 // Not in the store: everybody who reaches the page could fill it.
                 options.logger.warning("Somebody has tried to log in with an unknown token")
-                return loginForm(session, isNew, error: "This token is unknown.", next: form["next"])
+                return loginForm(request, session, isNew, error: "This token is unknown.", next: form["next"])
             }
             let new = page.sessions.logIn(person, replacing: session.id)
             // Another site's address is no place here.
-            let home = "\(options.prefix)/"
-            let next = form["next"].flatMap { $0.hasPrefix(home) && !$0.hasPrefix("//") ? $0 : nil }
-            var response = redirect(to: next ?? home)
-            response.headers[.setCookie] = setCookie(new.id)
+            var response = redirect(to: place(of: form["next"]))
+            response.headers[.setCookie] = setCookie(new.id, request)
             return response
         } catch {
-            return loginForm(session, isNew, error: "\(error)", next: nil)
+            return loginForm(request, session, isNew, error: "\(error)", next: nil)
         }
+    }
+
+    /// Only this page's own paths: anything else could lead to another site.
+    private func place(of next: String?) -> String {
+        let home = "\(options.prefix)/"
+        guard let next, next.hasPrefix(home) else { return home }
+        let parts = next.dropFirst(options.prefix.count).split(separator: "?", maxSplits: 1)
+        guard let path = parts.first, OperatorPage.pages.contains(where: { $0.path == path }) else {
+            return home
+        }
+        let query = Form(parts.count > 1 ? parts[1] : "").encoded
+        return options.prefix + path + (query.isEmpty ? "" : "?\(query)")
     }
 
     func logOut(_ request: Request) async -> Response {
@@ -111,6 +125,7 @@ struct RequestGate: Sendable {
     }
 
     private func loginForm(
+        _ request: Request,
         _ session: Sessions.Session,
         _ isNew: Bool,
         error: String? = nil,
@@ -138,7 +153,7 @@ struct RequestGate: Sendable {
             """
         )
         var response = html(login, visit, status: error == nil ? .ok : .forbidden)
-        if isNew { response.headers[.setCookie] = setCookie(session.id) }
+        if isNew { response.headers[.setCookie] = setCookie(session.id, request) }
         return response
     }
 
@@ -151,6 +166,7 @@ struct RequestGate: Sendable {
         _ body: (Visit) async throws -> Response
     ) async -> Response {
         guard isFromHere(request) else { return refusal(request) }
+        if isFromElsewhere(request) { return sameSiteReload(request) }
         let (session, isNew) = page.sessions.session(cookie(request))
         var visit = Visit(
             path: path,
@@ -185,7 +201,7 @@ struct RequestGate: Sendable {
         } catch {
             response = failure(error, visit)
         }
-        if isNew { response.headers[.setCookie] = setCookie(session.id) }
+        if isNew { response.headers[.setCookie] = setCookie(session.id, request) }
         return response
     }
 
@@ -207,18 +223,37 @@ struct RequestGate: Sendable {
             }
         }
         // What other sites embed or send is refused; a link or a bookmark leads here.
-        guard let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headers[$0] }) else {
-            return true
-        }
-        return site == "same-origin" || site == "none" || request.method == .get
+        guard let site = request.fetchHeader("Site") else { return true }
+        let isLink = request.method == .get && request.fetchHeader("Mode") == "navigate"
+        return site == "same-origin" || site == "none" || isLink
+    }
+
+    /// A link of another site comes without the cookie.
+    private func isFromElsewhere(_ request: Request) -> Bool {
+        ["cross-site", "same-site"].contains(request.fetchHeader("Site"))
+    }
+
+    /// Has the browser come once more, from here and with its cookie: a new one would end its session.
+    private func sameSiteReload(_ request: Request) -> Response {
+        let place: HTML =
+            "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=\(request.uri.string)\">"
+        return Response(
+            status: .ok,
+            headers: Self.headers(type: "text/html; charset=utf-8"),
+            body: ResponseBody(byteBuffer: ByteBuffer(string: place.text))
+        )
     }
 
     /// An address is nobody's name, so no other site can be given it.
     private func isOurs(_ host: Substring) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let isAddress = host.hasPrefix("[") || (parts.count == 4 && parts.allSatisfy { UInt8($0) != nil })
-        let isNamed = options.hosts.contains { $0.lowercased() == host.lowercased() }
-        return isAddress || host == "localhost" || isNamed
+        let name = host.lowercased()
+        if case .everybody = options.access {
+            // Whoever mounts the page at another address has to say who may act.
+            return name == "localhost" || name == "[::1]" || (isAddress && host.hasPrefix("127."))
+        }
+        return isAddress || name == "localhost" || options.hosts.contains { $0.lowercased() == name }
     }
 
     /// Without the port.
@@ -236,22 +271,40 @@ struct RequestGate: Sendable {
         }
     }
 
-    private func form(of request: Request) async throws -> Form {
-        var request = request
-        let body: ByteBuffer
-        do {
-            body = try await request.collectBody(upTo: Self.bodyLimit)
-        } catch is NIOTooManyBytesError {
-            throw PageError(.invalid, "the form has more than \(Self.bodyLimit / 1_024 / 1_024) MB")
+    private func form(of request: Request, limit: Int = Self.bodyLimit) async throws -> Form {
+        let clock = options.clock
+        // A browser that drips its form would keep a connection.
+        return try await withThrowingTaskGroup(of: Form.self) { group in
+            group.addTask {
+                var request = request
+                do {
+                    return Form(String(buffer: try await request.collectBody(upTo: limit)))
+                } catch is NIOTooManyBytesError {
+                    throw PageError(.invalid, "the form has more than \(limit) bytes")
+                }
+            }
+            group.addTask {
+                try await clock.sleep(for: Self.bodyTime)
+                throw PageError(.invalid, "the form did not arrive in \(Self.bodyTime)")
+            }
+            defer { group.cancelAll() }
+            guard let form = try await group.next() else { return Form() }
+            return form
         }
-        return Form(String(buffer: body))
+    }
+
+    private func cookieName(_ request: Request) -> String {
+        let authority = request.head.authority ?? ""
+        let port = authority.dropFirst(host(of: authority).count).filter(\.isNumber)
+        return Sessions.cookie + (port.isEmpty ? "" : "_\(port)")
     }
 
     private func cookie(_ request: Request) -> String? {
+        let name = cookieName(request)
         for field in request.headers[values: .cookie] {
             for pair in field.split(separator: ";") {
                 let parts = pair.split(separator: "=", maxSplits: 1)
-                if parts.count == 2, parts[0].trimmingPrefix(" ") == Sessions.cookie {
+                if parts.count == 2, parts[0].trimmingPrefix(" ") == name {
                     return String(parts[1])
                 }
             }
@@ -259,16 +312,17 @@ struct RequestGate: Sendable {
         return nil
     }
 
-    private func setCookie(_ id: String) -> String {
+    private func setCookie(_ id: String, _ request: Request) -> String {
         let path = options.prefix.isEmpty ? "/" : options.prefix
-        return "\(Sessions.cookie)=\(id); Path=\(path); HttpOnly; SameSite=Strict"
+        return "\(cookieName(request))=\(id); Path=\(path); HttpOnly; SameSite=Strict"
     }
 
     // MARK: - Answers
 
     private func html(_ made: Page, _ visit: Visit, status: HTTPResponse.Status = .ok) -> Response {
         let notice = page.sessions.takeNotice(visit.session.id)
-        let text = Layout(options: options).html(made, visit, notice: notice).text
+        let error = made.isBare ? nil : page.board.totals.error
+        let text = Layout(options: options).html(made, visit, notice: notice, error: error).text
         return Response(
             status: status,
             headers: Self.headers(type: "text/html; charset=utf-8"),
@@ -324,6 +378,13 @@ struct RequestGate: Sendable {
         made.add("<p class=\"notice bad\" role=\"alert\">\(text)</p>")
         made.add("<p><a class=\"button\" href=\"\(visit.link("/"))\">Overview</a></p>")
         return html(made, visit, status: status)
+    }
+}
+
+extension Request {
+    /// A header by which browsers say what a request is for.
+    fileprivate func fetchHeader(_ name: String) -> String? {
+        HTTPField.Name("Sec-Fetch-\(name)").flatMap { headers[$0] }
     }
 }
 #endif

@@ -12,12 +12,14 @@ final class Sessions: Sendable {
         let formToken: String
         /// Who has logged in.
         var person: Operator?
+        /// The questions whether to act that have not been answered.
+        var questions: [String] = []
         /// The result of the last act, shown once.
         var notice: String?
         fileprivate var lastUse: ContinuousClock.Instant
     }
 
-    /// The cookie's name.
+    /// The cookie's name, before the port: browsers send cookies to all ports of a host.
     static let cookie = "sluice_session"
     /// With more browsers, the ones that were away for the longest have to log in again.
     private static let limit = 1_000
@@ -64,7 +66,35 @@ final class Sessions: Sendable {
     }
 
     /// Returns who has logged in, if the session goes on.
-    func person(of id: String) -> Operator? { sessions.withLock { $0[id]?.person } }
+    func person(of id: String) -> Operator? {
+        sessions.withLock { sessions in
+            guard let session = sessions[id] else { return nil }
+            return session.lastUse.duration(to: .now) < Self.lifetime ? session.person : nil
+        }
+    }
+
+    /// Returns the token of a new question; each is answered once.
+    func ask(_ id: String) -> String {
+        let question = Self.secret()
+        sessions.withLock { sessions in
+            sessions[id]?.questions.append(question)
+            if let count = sessions[id]?.questions.count, count > 100 {
+                sessions[id]?.questions.removeFirst()
+            }
+        }
+        return question
+    }
+
+    /// Returns whether a question has not been answered before.
+    func answer(_ question: String?, _ id: String) -> Bool {
+        sessions.withLock { sessions in
+            guard let index = sessions[id]?.questions.firstIndex(where: { $0 == question }) else {
+                return false
+            }
+            sessions[id]?.questions.remove(at: index)
+            return true
+        }
+    }
 
     func end(_ id: String) { sessions.withLock { $0[id] = nil } }
 

@@ -38,7 +38,9 @@ public struct TokenFile: Sendable {
 
     init(text: String, named path: String) throws(PageError) {
         var entries: [Entry] = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .enumerated()
+        {
             let words = line.split(whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             guard words.count == 3, let role = Operator.Role(rawValue: String(first)),

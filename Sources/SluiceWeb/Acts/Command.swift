@@ -16,6 +16,9 @@ struct Command: Sendable {
         subjects = try Subjects(of: verb, form)
     }
 
+    /// Whether it checks something that another operator could change at the same time.
+    var checks: Bool { [.skip, .edit].contains(verb) }
+
     /// The act and its subjects, for the question, for the audit log and for a job.
     var sentence: String {
         let reason = form["reason"].map { ", because: \($0)" } ?? ""
@@ -38,8 +41,8 @@ struct Command: Sendable {
         switch subjects {
         case .selected(let subjects) where subjects.count == 1:
             switch subjects[0] {
-            case .queue(let name) where name.rawValue.hasSuffix("*"): ("/holds", Form())
-            case .queue(let name): ("/queue", Form().setting("name", name.rawValue))
+            case .queue(let name, _) where name.rawValue.hasSuffix("*"): ("/holds", Form())
+            case .queue(let name, _): ("/queue", Form().setting("name", name.rawValue))
             case .letter: ("/dead", Form())
             case .action(let id): ("/action", Form().setting("id", id.description))
             case .gate: ("/gates", Form())
@@ -57,7 +60,7 @@ struct Command: Sendable {
     /// - Returns: What happened, in a word or two that can be counted.
     func act(on subject: Subject, _ broker: any ActionBroker, _ person: Operator) async throws -> String {
         switch subject {
-        case .queue(let name): return try await act(on: name, broker, person)
+        case .queue(let name, let head): return try await act(on: name, head, broker, person)
         case .action(let id): return try await act(on: id, broker)
         case .letter(let id) where verb == .requeue:
             return try await broker.requeue(id) ? "requeued" : "gone already"
@@ -82,6 +85,7 @@ struct Command: Sendable {
 
     private func act(
         on queue: QueueName,
+        _ head: ActionID?,
         _ broker: any ActionBroker,
         _ person: Operator
     ) async throws -> String {
@@ -97,19 +101,20 @@ struct Command: Sendable {
         case .clear:
             let counts = try await broker.cancel(queues: pattern)
             return counts.signalled > 0 ? "removed, running ones signalled" : "removed"
-        case .skip: return try await skip(queue, broker, person)
+        case .skip: return try await skip(queue, head, broker, person)
         default: return try await broker.retryNow(pattern) > 0 ? "tried now" : "nothing to end"
         }
     }
 
     private func skip(
         _ queue: QueueName,
+        _ head: ActionID?,
         _ broker: any ActionBroker,
         _ person: Operator
     ) async throws -> String {
         // Not another one that has become the head since the operator saw it.
         let status = try await broker.status(of: queue)
-        if let seen = form["head"], status.head?.description != seen {
+        if let head, status.head != head {
             return "not skipped: it has another head now"
         }
         let error = status.lastError.map { "; last error: \($0.prefix(500))" } ?? ""

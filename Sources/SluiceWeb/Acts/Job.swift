@@ -41,7 +41,8 @@ final class Job: Sendable {
     /// Acts on all, and returns when all are done, or when it has been stopped.
     func run(_ subjects: [Subject], act: @escaping @Sendable (Subject) async throws -> String) async {
         for first in stride(from: 0, to: subjects.count, by: Self.batch) {
-            if Task.isCancelled || now.isStopped { break }
+            if Task.isCancelled { stop() }
+            if now.isStopped { break }
             let batch = subjects[first..<min(first + Self.batch, subjects.count)]
             await withTaskGroup(of: (Subject, Result<String, any Error>).self) { group in
                 for subject in batch {

@@ -31,7 +31,11 @@ final class Jobs: Sendable {
             memory.count += 1
             let job = Job(id: memory.count, sentence, by: person, total: total, place: place)
             memory.jobs.append(job)
-            if memory.jobs.count > Self.limit { memory.jobs.removeFirst() }
+            if memory.jobs.count > Self.limit,
+                let index = memory.jobs.firstIndex(where: { $0.now.end != nil })
+            {
+                memory.jobs.remove(at: index)
+            }
             return job
         }
         starter.yield { await work(job) }

@@ -3,7 +3,8 @@ internal import Sluice
 
 /// One thing that an act is done to.
 enum Subject: Sendable {
-    case queue(QueueName)
+    /// A queue, and its head when the operator decided.
+    case queue(QueueName, head: ActionID? = nil)
     case letter(ActionID)
     case action(ActionID)
     case gate(GateName)
@@ -13,7 +14,7 @@ enum Subject: Sendable {
 
     var words: String {
         switch self {
-        case .queue(let name): "queue \(name.rawValue)"
+        case .queue(let name, _): "queue \(name.rawValue)"
         case .letter(let id): "dead letter \(id)"
         case .action(let id): "action \(id)"
         case .gate(let name): "gate \(name.rawValue)"
@@ -24,7 +25,7 @@ enum Subject: Sendable {
 
     func html(_ visit: Visit) -> HTML {
         switch self {
-        case .queue(let name): Widgets.queue(name, visit)
+        case .queue(let name, _): Widgets.queue(name, visit)
         case .letter(let id), .action(let id): Widgets.action(id, visit)
         default: "\(words)"
         }
@@ -45,8 +46,15 @@ enum Subjects: Sendable {
         case .letter where isMatching: self = .matchingLetters(try LetterFilter(form))
         case .newAction: self = .selected([.newAction])
         case let kind:
-            var subjects: [Subject] = []
-            for text in form.all(kind.rawValue) { subjects.append(try kind.subject(text)) }
+            var (subjects, known): ([Subject], Set<String>) = ([], [])
+            let heads = form.all("head")
+            for (index, text) in form.all(kind.rawValue).enumerated() where known.insert(text).inserted {
+                var subject = try kind.subject(text)
+                if case .queue(let name, _) = subject, index < heads.count, heads[index] != "-" {
+                    subject = .queue(name, head: try ActionID(field: heads[index]))
+                }
+                subjects.append(subject)
+            }
             guard !subjects.isEmpty else { throw PageError(.invalid, "no \(kind.rawValue) is selected") }
             self = .selected(subjects)
         }
@@ -56,7 +64,8 @@ enum Subjects: Sendable {
     func all(_ site: OperatorPage) async throws -> [Subject] {
         switch self {
         case .selected(let subjects): subjects
-        case .matchingQueues(let filter): site.board.names(filter).map(Subject.queue)
+        case .matchingQueues(let filter):
+            try await site.board.complete(site.options.clock).matching(filter)
         case .matchingLetters(let filter): try await filter.letters(site.broker).map(Subject.letter)
         }
     }

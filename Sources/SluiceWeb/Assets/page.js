@@ -20,32 +20,54 @@ function replace(part, html) {
   run();
 }
 
-// Queues that have joined the list since are not put between those that somebody may be reading or about to press.
-const joined = new Set();
+// Rows that have joined the list are announced, and not put between rows that somebody may be about to press.
+function announce(text) {
+  const stale = document.getElementById("stale");
+  if (stale.dataset.text === text) return;
+  stale.dataset.text = text;
+  stale.textContent = text;
+  if (text !== "") {
+    const link = document.createElement("a");
+    link.href = location.href;
+    link.textContent = "Show it as it is now";
+    stale.append(" ", link);
+  }
+  stale.hidden = text === "";
+}
+
+let source = null;
+let hasChanged = false;
 
 function follow(address) {
-  const source = new EventSource(address);
-  const stale = document.getElementById("stale");
+  source = new EventSource(address);
   source.addEventListener("part", event => {
     const { id, html } = JSON.parse(event.data);
     const part = document.getElementById(id);
     if (part === null) {
-      joined.add(id);
-      stale.textContent = "The list has changed: ";
-      const link = document.createElement("a");
-      link.href = location.href;
-      link.textContent = "show it as it is now";
-      stale.append(link);
-      stale.hidden = false;
+      hasChanged = true;
+      announce("The list has changed.");
     } else if (pressed.size === 0 && part.innerHTML !== html) {
+      part.classList.remove("gone");
       replace(part, html);
     }
   });
-  source.addEventListener("open", () => { if (joined.size === 0) stale.hidden = true; });
-  source.addEventListener("error", () => {
-    stale.textContent = "Not up to date: the connection is lost, and is tried again.";
-    stale.hidden = false;
+  // What has left the list stays in its place, and is marked.
+  source.addEventListener("gone", event => {
+    document.getElementById(JSON.parse(event.data))?.classList.add("gone");
+    hasChanged = true;
+    announce("The list has changed.");
   });
+  source.addEventListener("open", () => announce(hasChanged ? "The list has changed." : ""));
+  source.addEventListener("error", () => {
+    announce("Not up to date: the connection is lost, and is tried again.");
+    // After an answer that is no stream a browser does not try again by itself.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (!document.hidden) restart(); }, 3000);
+  });
+}
+
+function restart() {
+  source?.close();
+  follow(document.body.dataset.live);
 }
 
 function span(seconds) {
@@ -65,7 +87,13 @@ function run() {
   }
 }
 
-if (document.body.dataset.live) follow(document.body.dataset.live);
+// A browser opens six connections to a server: windows in the background leave theirs.
+if (document.body.dataset.live) {
+  if (!document.hidden) restart();
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) source?.close(); else restart();
+  });
+}
 run();
 setInterval(run, 1000);
 

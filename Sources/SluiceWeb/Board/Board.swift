@@ -119,12 +119,47 @@ final class Board: Sendable {
         memory.withLock { $0.extract(filter, sorting, after: start, limit: limit) }
     }
 
-    /// Returns the names of the queues that match, in order of their names.
-    func names(_ filter: QueueFilter) -> [QueueName] {
-        let names = memory.withLock { memory in
-            memory.lanes.values.filter { filter.matches($0) }.map(\.status.queue)
+    /// Returns the board when it has all queues, or throws why it has not: an act on all that match needs it.
+    func complete(_ clock: any BrokerClock) async throws -> Board {
+        try await waitForFirstRead(clock)
+        let totals = totals
+        guard totals.isComplete, totals.error == nil else {
+            throw PageError(
+                .conflict,
+                "not all queues are known now: \(totals.error ?? "they are being read")"
+            )
         }
-        return names.sorted { $0.rawValue.utf8.lexicographicallyPrecedes($1.rawValue.utf8) }
+        return self
+    }
+
+    /// Returns the queues that match with their heads, in order of their names.
+    func matching(_ filter: QueueFilter) -> [Subject] {
+        let found = memory.withLock { memory in
+            memory.lanes.values.filter { filter.matches($0) }.map { ($0.status.queue, $0.status.head) }
+        }
+        return found.sorted { $0.0.rawValue.utf8.lexicographicallyPrecedes($1.0.rawValue.utf8) }
+            .map { .queue($0, head: $1) }
+    }
+
+    /// Returns queues whose reason should have ended by itself, and of which nothing has been read since.
+    func overdue(at now: Date, limit: Int) -> [QueueName] {
+        memory.withLock { memory in
+            var found: [QueueName] = []
+            for lane in memory.lanes.values {
+                guard let until = lane.status.blockedUntil, until < now else { continue }
+                found.append(lane.status.queue)
+                if found.count == limit { break }
+            }
+            return found
+        }
+    }
+
+    /// Reads some queues once more.
+    func reread(_ queues: [QueueName], _ broker: any ActionBroker) async throws {
+        for queue in queues {
+            let status = try await broker.status(of: queue)
+            apply(status.depth > 0 ? [status] : [], gone: status.depth > 0 ? [] : [status], isSnapshot: false)
+        }
     }
 
     /// Returns the status of a queue with work.

@@ -10,6 +10,8 @@ struct QueueFilter: Sendable {
     var because: String?
     /// The kind of the head.
     var kind: String?
+    /// Only queues that need a person.
+    var needsPerson = false
 
     init() {}
 
@@ -17,6 +19,7 @@ struct QueueFilter: Sendable {
         name = form["name"]
         because = form["because"]
         kind = form["kind"]
+        needsPerson = form["needs"] == "person"
         for word in form.all("state") {
             guard let state = QueueStatus.State(rawValue: word) else {
                 throw PageError(.invalid, "there is no state '\(word)' of queues")
@@ -31,6 +34,7 @@ struct QueueFilter: Sendable {
         for state in states.map(\.rawValue).sorted() { form.add("state", state) }
         if let because { form.add("because", because) }
         if let kind { form.add("kind", kind) }
+        if needsPerson { form.add("needs", "person") }
         return form
     }
 
@@ -43,11 +47,13 @@ struct QueueFilter: Sendable {
         }
         if let because { parts.append("because of \(because)") }
         if let kind { parts.append("with a head of kind \(kind)") }
+        if needsPerson { parts.append("that need a person") }
         return parts.isEmpty ? "all queues with work" : "queues " + parts.joined(separator: ", ")
     }
 
     func matches(_ lane: Board.Lane) -> Bool {
         if !states.isEmpty, !states.contains(lane.state) { return false }
+        if needsPerson, lane.trouble != .needsPerson { return false }
         if let kind, lane.status.headKind != kind { return false }
         if let name, !Self.matches(lane.status.queue.rawValue, name) { return false }
         return because.map(lane.status.isBecause(of:)) ?? true

@@ -10,11 +10,20 @@ struct Acting {
     func perform(_ visit: Visit) async throws -> String {
         try visit.checkRole()
         let command = try Command(visit.form)
+        guard site.sessions.answer(visit.form["question"], visit.session.id) else {
+            throw PageError(.conflict, "this has been answered already: see the audit for its result")
+        }
         let subjects = try await command.subjects.all(site)
+        if let count = visit.form["count"].flatMap({ Int($0) }), subjects.count > count {
+            throw PageError(
+                .conflict,
+                "\(subjects.count) match now, and \(count) did when you were asked: ask again"
+            )
+        }
         guard subjects.count == 1 else { return await start(command, subjects, visit) }
         let result: String
         do {
-            result = try await command.act(on: subjects[0], site.broker, visit.person)
+            result = try await act(command, subjects[0], visit.person)
         } catch {
             await site.audit.note(command.sentence, by: visit.person, "failed: \(error)")
             throw error
@@ -35,13 +44,19 @@ struct Acting {
             total: subjects.count,
             place: place.path + (fields.isEmpty ? "" : "?\(fields)")
         ) { job in
-            await job.run(subjects) { try await command.act(on: $0, site.broker, person) }
+            await job.run(subjects) { try await act(command, $0, person) }
             await site.audit.note("\(command.sentence), job \(job.id)", by: person, job.summary)
         }
         let names = subjects.prefix(50).map(\.words).joined(separator: ", ")
         let begun = "begun, \(subjects.count) in all: \(names)"
         await site.audit.note("\(command.sentence), job \(job.id)", by: person, begun)
         return visit.link("/job", "id", job.id)
+    }
+
+    private func act(_ command: Command, _ subject: Subject, _ person: Operator) async throws -> String {
+        let broker = site.broker
+        guard command.checks else { return try await command.act(on: subject, broker, person) }
+        return try await site.turns.take { try await command.act(on: subject, broker, person) }
     }
 }
 #endif

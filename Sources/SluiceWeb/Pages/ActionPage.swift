@@ -12,13 +12,14 @@ struct ActionPage {
         let state = try await site.broker.action(id)
         var page = Page("Action \(id)", in: "Queues")
         guard let details = state.details else {
-            page.add(
+            let text: HTML =
                 "<p class=\"empty\">There is no action \(id.description): \(state.phase.words)</p>"
-            )
+            page.add(page.live("state", text))
+            page.add(page.live("acts", ""))
             return page
         }
         page.add(page.live("state", facts(state, details, visit)))
-        if visit.mayAct { page.add(acts(state, details, visit)) }
+        if visit.mayAct { page.add(page.live("acts", acts(state, details, visit))) }
         page.add("<h2>Payload</h2>")
         page.add(payload(details, visit))
         page.add("<h2>Failed attempts</h2>")

@@ -30,7 +30,7 @@ struct ConfirmationPage {
         page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
         let subjects = try await command.subjects.all(site)
         if subjects.count != 1 || fields["scope"] == "matching" { page.add(list(subjects, visit)) }
-        if subjects.count == 1, case .queue(let queue) = subjects[0] {
+        if subjects.count == 1, case .queue(let queue, _) = subjects[0] {
             page.add(facts(queue, command, visit))
         }
         var hidden = fields.setting("token", nil)
@@ -45,10 +45,20 @@ struct ConfirmationPage {
             page.add(comparison(details.payload, try command.payload()))
             hidden = hidden.setting("was", Command.mark(of: details.payload))
         }
+        hidden = hidden.setting("count", "\(subjects.count)")
+        if command.verb == .skip, case .selected = command.subjects {
+            hidden = hidden.setting("head", nil)
+            for case .queue(let queue, let head) in subjects {
+                let seen = head ?? site.board.status(of: queue)?.head
+                hidden.add("head", seen?.description ?? "-")
+            }
+        }
         let place = command.place
+        let question = site.sessions.ask(visit.session.id)
         page.add(
             """
             <form class="fields" method="post" action="\(visit.link("/do"))">\(Layout.token(visit))\
+            <input type="hidden" name="question" value="\(question)">\
             \(hidden.hiddenFields)\(parameters(command.verb))
             <p><button class="\(command.verb.isFinal ? "final" : "")">\(command.verb.name)</button> \
             <a class="button" href="\(visit.link(place.path, place.query))">Cancel</a></p></form>
@@ -71,7 +81,7 @@ struct ConfirmationPage {
         if name.hasSuffix("*") {
             var filter = QueueFilter()
             filter.name = name == "*" ? nil : name
-            let count = site.board.names(filter).count
+            let count = site.board.matching(filter).count
             return "<p>\(Widgets.count(count, "queue")) with work matches it now.</p>"
         }
         guard let status = site.board.status(of: queue) else {

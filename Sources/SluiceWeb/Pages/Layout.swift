@@ -10,7 +10,8 @@ struct Layout {
         ("Holds", "/holds"), ("Runners", "/runners"), ("Health", "/health"), ("Audit", "/audit"),
     ]
 
-    func html(_ page: Page, _ visit: Visit, notice: String?) -> HTML {
+    /// - Parameter error: Why the queues may not be up to date.
+    func html(_ page: Page, _ visit: Visit, notice: String?, error: String? = nil) -> HTML {
         let live = visit.link(
             "/live",
             "view",
@@ -33,6 +34,7 @@ struct Layout {
             \(page.isBare ? "" : navigation(page, visit))</header>
             <main id="main">
             \(notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" as HTML })\
+            \(error.map { "<p class=\"notice bad\" role=\"alert\">Not up to date: \($0)</p>" as HTML })\
             <p class="notice" id="stale" role="status" hidden></p>
             <h1>\(page.title)</h1>
             \(page.body)</main></body></html>

@@ -64,14 +64,25 @@ struct LiveUpdates: Sendable {
             return true
         }
         guard isDue else { return nil }
-        let changed = try await parts().filter { part in
-            memory.sent.withLock { $0.parts.updateValue(part.html, forKey: part.id) != part.html }
+        let parts = try await parts()
+        let (changed, gone) = memory.sent.withLock { sent in
+            let earlier = sent.parts
+            sent.parts = Dictionary(parts.map { ($0.id, Self.withoutAges($0.html)) }) { $1 }
+            let changed = parts.filter { earlier[$0.id] != sent.parts[$0.id] }
+            return (changed, earlier.keys.filter { sent.parts[$0] == nil }.sorted())
         }
-        guard !changed.isEmpty else { return ":\n\n" }
-        return try changed.map { part in
-            "event: part\ndata: \(String(decoding: try JSONEncoder().encode(part), as: UTF8.self))\n\n"
-        }
-        .joined()
+        guard !changed.isEmpty || !gone.isEmpty else { return ":\n\n" }
+        let events = try changed.map { try Self.event("part", $0) } + gone.map { try Self.event("gone", $0) }
+        return events.joined()
+    }
+
+    private static func event(_ name: String, _ data: some Encodable) throws -> String {
+        "event: \(name)\ndata: \(String(decoding: try JSONEncoder().encode(data), as: UTF8.self))\n\n"
+    }
+
+    /// The script updates ages itself; an update for them alone would end a selection of text.
+    private static func withoutAges(_ html: String) -> String {
+        html.replacing(#/(<time [^>]*>)[^<]*/#) { $0.1 }
     }
 
     private func parts() async throws -> [Part] {

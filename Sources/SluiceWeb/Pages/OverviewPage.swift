@@ -12,7 +12,7 @@ struct OverviewPage {
         var page = Page("Overview", in: "Overview")
         let totals = site.board.totals
         var states = QueueFilter()
-        states.states = [.parked, .undecodable, .unknownKind, .noRoute]
+        states.needsPerson = true
         let trouble = site.board.extract(states, .trouble, limit: 10)
         page.add(page.live("numbers", try await numbers(totals, visit)))
         page.add("<h2>What needs a person</h2>")
@@ -39,20 +39,17 @@ struct OverviewPage {
             filter.states = [state]
             return "<li><a href=\"\(visit.link("/queues", filter.form))\">\(count) \(state.rawValue)</a></li>"
         }
-        let sizes = try await site.options.facts?.sizes() ?? []
-        let runners = try await site.options.facts?.runners().filter(\.isAlive)
-        let holds = try await site.broker.holds().count
+        // If the file is gone, the page says that it is not up to date, and shows the rest.
+        let sizes = (try? await site.options.facts?.sizes()) ?? []
+        let runners = (try? await site.options.facts?.runners())?.filter(\.isAlive)
+        let holds = (try? await site.broker.holds())?.count
         let oldest = site.board.oldestAge(at: visit.now).map { Widgets.span($0 / .seconds(1)) }
-        let error = totals.error.map { error -> HTML in
-            "<p class=\"notice bad\" role=\"alert\">Not up to date: \(error)</p>"
-        }
         return """
-            \(error)\
             \(Widgets.facts(
                 [
                     ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
                     ("Running", "\(totals.states[.running] ?? 0)"), ("Oldest action", oldest.map { "\($0)" }),
-                    ("Holds", "<a href=\"\(visit.link("/holds"))\">\(holds)</a>"),
+                    ("Holds", holds.map { "<a href=\"\(visit.link("/holds"))\">\($0)</a>" }),
                     (
                         "Runners",
                         runners.map { runners in

@@ -22,7 +22,7 @@ struct QueuePage {
         page.add(page.live("status", try await statusFacts(status, visit)))
         let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
         let hasHold = holds.contains { $0.pattern.rawValue == name }
-        if visit.mayAct { page.add(queueActs(status, hasHold: hasHold, visit)) }
+        if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
         let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: Self.actionsOnPage + 1)
         page.add("<h2>Actions, in the order in which they run</h2>")
         let table = page.live("actions", actionTable(actions, visit))

@@ -77,6 +77,9 @@ struct QueuesPage {
             <datalist id="kinds">\(kinds)</datalist>
             <label>Order <select name="sort">\(orders)</select></label>
             <fieldset><legend>State</legend>\(states)</fieldset>
+            <label><input type="checkbox" name="needs" \
+            value="person"\(filter.needsPerson ? " checked" : "" as HTML)> \
+            needs a person</label>
             <button>Filter</button> <a class="button" href="\(visit.link("/queues"))">Clear</a></form>
             """
     }

@@ -96,7 +96,7 @@ enum Widgets {
     static func select(_ field: String, _ value: String, _ isShown: Bool) -> HTML {
         guard isShown else { return "" }
         return """
-            <td><input type="checkbox" name="\(field)" value="\(exact: value)" \
+            <td><input type="checkbox" \(Form.attributes(field, value)) \
             aria-label="Select \(value)"></td>
             """
     }

@@ -41,6 +41,12 @@ struct QueueFacts: Sendable {
             .bind(5, end?.rawValue).all(QueueFacts.init)
     }
 
+    /// Returns the number of a queue as a JSON array; `nil` if no action has named it.
+    static func number(of queue: QueueName, _ connection: Connection) throws(SQLiteError) -> String? {
+        try connection.cached("SELECT queue_id FROM sluice_queue_rows WHERE name = ?1")
+            .bind(1, queue.rawValue).first { "[\($0.int64(0))]" }
+    }
+
     /// - Parameter numbers: The numbers of the queues to read, as a JSON array; `nil`: all within the bounds.
     static func statement(_ connection: Connection, among numbers: String?) throws(SQLiteError) -> Statement {
         let all: StaticString = """
@@ -68,13 +74,28 @@ struct QueueFacts: Sendable {
             ORDER BY q.name, q.queue_id LIMIT ?4
             """
         guard let numbers else { return try connection.cached(all) }
-        // The queues between them are not read.
+        // The queues between them are not read, and of the newest actions only theirs are sorted.
         let some = all.description.replacing(
             "FROM sluice_queue_rows AS q JOIN",
             with: "FROM json_each(?6) AS j CROSS JOIN sluice_queue_rows AS q ON q.queue_id = j.value JOIN"
         )
-        return try connection.prepare(some).bind(6, numbers)
+        let depths = Self.depths.map { "WITH sluice_queue_depths AS (\($0)) " } ?? ""
+        return try connection.prepare(depths + some).bind(6, numbers)
     }
+
+    /// The query of the view `sluice_queue_depths` for the queues of parameter 6.
+    private static let depths: String? = {
+        let start = "CREATE VIEW sluice_queue_depths AS\n"
+        let newest = "WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND "
+        for migration in Migration.all {
+            guard let view = migration.sql.split(separator: ";\n").first(where: { $0.contains(start) }),
+                let query = view.firstRange(of: start).map({ view[$0.upperBound...] })
+            else { continue }
+            let part = "\(newest)a.queue_id IN (SELECT value FROM json_each(?6)) AND "
+            return String(query.replacing(newest, with: part))
+        }
+        return nil
+    }()
 
     private init(_ row: Row) {
         func time(_ i: Int32) -> Timestamp? { row.optionalInt64(i).map(Timestamp.init(microseconds:)) }

@@ -13,8 +13,10 @@ struct StatusFacts: Sendable {
     let gateEnds: [GateName: Timestamp]
     /// The times of rate limits that have counted starts: see ``Admission/Rate/nextStart(_:at:)``.
     let rateTimes: [String: Timestamp]
-    /// The current holds, the oldest first.
-    let holds: [(pattern: QueuePattern.Form, hold: Hold)]
+    /// The current holds of single queues: there may be one for each.
+    private let holdsOfQueues: [QueueName: [Hold]]
+    /// The current holds of several queues.
+    private let wideHolds: [(pattern: QueuePattern.Form, hold: Hold)]
     let walPath: String?
 
     init(
@@ -42,8 +44,20 @@ struct StatusFacts: Sendable {
             ($0.text(0), Timestamp(microseconds: $0.int64(1)))
         }
         rateTimes = Dictionary(rates) { _, last in last }
-        holds = try Hold.standing(connection, at: now).compactMap { hold in
-            (try? hold.pattern.form()).map { (pattern: $0, hold: hold) }
+        var (ofQueues, wide): ([QueueName: [Hold]], [(pattern: QueuePattern.Form, hold: Hold)]) = ([:], [])
+        for hold in try Hold.standing(connection, at: now) {
+            switch try? hold.pattern.form() {
+            case .exact(let queue): ofQueues[queue, default: []].append(hold)
+            case let form?: wide.append((form, hold))
+            case nil: break
+            }
         }
+        (holdsOfQueues, wideHolds) = (ofQueues, wide)
+    }
+
+    /// Returns the holds that cover a queue, the oldest first.
+    func holds(of queue: QueueName) -> [Hold] {
+        let wide = wideHolds.lazy.filter { $0.pattern.matches(queue) }.map(\.hold)
+        return ((holdsOfQueues[queue] ?? []) + wide).sorted { $0.id.rawValue < $1.id.rawValue }
     }
 }
