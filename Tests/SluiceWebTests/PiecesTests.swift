@@ -49,6 +49,12 @@ struct PiecesTests {
         )
     }
 
+    @Test("A payload is stored on one line, with its numbers and escapes")
+    func compact() {
+        let text = "{\r\n  \"id\": 9007199254740993,\r\n  \"a\": [1.50, \"x\\n y\"],\n \"e\": {}\n}"
+        #expect(JSONTree(text)?.compact == #"{"id":9007199254740993,"a":[1.50,"x\n y"],"e":{}}"#)
+    }
+
     @Test(
         "What is no JSON, or nested too deep, is no tree",
         arguments: ["", "{", "[1,]", "\"a", "{\"a\"}", "1 2", "nul", String(repeating: "[", count: 70)]

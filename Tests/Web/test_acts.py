@@ -29,7 +29,7 @@ class Acts(Browsed):
         self.open("holds")
         self.find("[name=queue]").send_keys("*")
         self.press("Hold")
-        self.assertIn("1 queue with work matches", self.text())
+        self.assertIn("match it now: 1.", self.text())
         self.find("[name=minutes]").send_keys("10")
         self.confirm("Hold")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds WHERE until IS NOT NULL"), "1")

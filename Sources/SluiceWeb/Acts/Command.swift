@@ -138,7 +138,10 @@ struct Command: Sendable {
                     "somebody else has changed the payload since you compared it: compare again"
                 )
             }
-            return (try await broker.edit(action, payload: try payload(), ifRunning: .next)).words
+            let change = try await broker.edit(action, payload: try payload(), ifRunning: .next)
+            guard form["then"] == "retry", change == .done else { return change.words }
+            let count = try await broker.retryNow(QueuePattern(details.queue.rawValue))
+            return count > 0 ? "stored, and its queue is tried now" : "stored; its queue waits for no retry"
         default:
             return switch try await broker.cancel(action) {
             case .removed: "removed"

@@ -53,9 +53,14 @@ function follow(address) {
   });
   // What has left the list stays in its place, and is marked.
   source.addEventListener("gone", event => {
-    document.getElementById(JSON.parse(event.data))?.classList.add("gone");
-    hasChanged = true;
-    announce("The list has changed.");
+    const part = document.getElementById(JSON.parse(event.data));
+    if (part?.matches("tr")) {
+      part.classList.add("gone");
+      hasChanged = true;
+      announce("The list has changed.");
+    } else {
+      part?.replaceChildren();
+    }
   });
   source.addEventListener("open", () => announce(hasChanged ? "The list has changed." : ""));
   source.addEventListener("error", () => {

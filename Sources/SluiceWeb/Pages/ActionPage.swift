@@ -175,7 +175,7 @@ extension ActionState.Phase {
         case .ended(.succeeded): "it has succeeded"
         case .ended(.removed): "it has been removed"
         case .ended(.deadLettered): "it has become a dead letter, which has been purged"
-        case .ended(.unknown): "it never existed, or ended some time ago"
+        case .ended(.unknown): "it has ended, or never existed"
         }
     }
 }

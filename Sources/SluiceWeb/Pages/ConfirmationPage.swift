@@ -61,11 +61,17 @@ struct ConfirmationPage {
             <input type="hidden" name="question" value="\(question)">\
             \(hidden.hiddenFields)\(parameters(command.verb))
             <p><button class="\(command.verb.isFinal ? "final" : "")">\(command.verb.name)</button> \
+            \(command.verb == .edit ? Self.storeAndRetry : "")\
             <a class="button" href="\(visit.link(place.path, place.query))">Cancel</a></p></form>
             """
         )
         return page
     }
+
+    /// A parked queue makes no next attempt by itself.
+    private static let storeAndRetry: HTML = """
+        <button name="then" value="retry">Store it, and retry its queue now</button>
+        """
 
     /// Names all of a few subjects, and the first of many.
     private func list(_ subjects: [Subject], _ visit: Visit) -> HTML {
@@ -82,7 +88,7 @@ struct ConfirmationPage {
             var filter = QueueFilter()
             filter.name = name == "*" ? nil : name
             let count = site.board.matching(filter).count
-            return "<p>\(Widgets.count(count, "queue")) with work matches it now.</p>"
+            return "<p>Queues with work that match it now: \(count). Later ones are covered too.</p>"
         }
         guard let status = site.board.status(of: queue) else {
             return "<p>There is no queue with work of exactly this name.</p>"

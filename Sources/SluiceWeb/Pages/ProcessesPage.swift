@@ -65,7 +65,8 @@ struct ProcessesPage {
                     ["When", "Who", "What", "Result"],
                     try await site.audit.entries.map { entry in
                         """
-                        <tr><td>\(Widgets.time(entry.time, visit.now))</td><td>\(entry.person)</td>\
+                        <tr><td>\(Widgets.exact(entry.time)) (\(Widgets.time(entry.time, visit.now)))</td>\
+                        <td>\(entry.person)</td>\
                         <td>\(entry.act)</td><td>\(entry.result)</td></tr>
                         """
                     },

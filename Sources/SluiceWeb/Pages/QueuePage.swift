@@ -13,11 +13,7 @@ struct QueuePage {
     func queue(_ visit: Visit) async throws -> Page {
         guard let name = visit.query["name"] else { throw PageError(.invalid, "give the name of a queue") }
         let queue = QueueName(name)
-        // The board's is a quarter of a second old at most, and costs nothing.
-        let status =
-            if let known = site.board.status(of: queue) { known } else {
-                try await site.broker.status(of: queue)
-            }
+        let status = try await site.broker.status(of: queue)
         var page = Page(name, in: "Queues")
         page.add(page.live("status", try await statusFacts(status, visit)))
         let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
