@@ -46,6 +46,8 @@ final class Board: Sendable {
 
     fileprivate struct Memory: Sendable {
         var lanes: [QueueName: Lane] = [:]
+        /// How many heads are of each kind.
+        var kinds: [String: Int] = [:]
         var totals = Totals()
     }
 
@@ -146,7 +148,9 @@ final class Board: Sendable {
         memory.withLock { memory in
             var found: [QueueName] = []
             for lane in memory.lanes.values {
-                guard let until = lane.status.blockedUntil, until < now else { continue }
+                guard lane.trouble == .waits || lane.trouble == .scheduled,
+                    let until = lane.status.blockedUntil, until < now
+                else { continue }
                 found.append(lane.status.queue)
                 if found.count == limit { break }
             }
@@ -172,16 +176,7 @@ final class Board: Sendable {
     }
 
     /// Returns the kinds of heads, for the filter: a hundred at most.
-    func kinds() -> [String] {
-        memory.withLock { memory in
-            var kinds: Set<String> = []
-            for lane in memory.lanes.values {
-                if let kind = lane.status.headKind { kinds.insert(kind) }
-                if kinds.count == 100 { break }
-            }
-            return kinds.sorted()
-        }
-    }
+    func kinds() -> [String] { memory.withLock { Array($0.kinds.keys.sorted().prefix(100)) } }
 
     /// The age of the oldest action, or of the oldest in a queue that runs or could run.
     func oldestAge(at now: Date, ofMoving isOfMoving: Bool = false) -> Duration? {
@@ -230,6 +225,9 @@ extension Board.Memory {
             totals.states[lane.state, default: 0] += sign
             totals.actionCount += sign * lane.status.depth
             totals.queueCount += sign
+            guard let kind = lane.status.headKind else { continue }
+            kinds[kind, default: 0] += sign
+            if kinds[kind] == 0 { kinds[kind] = nil }
         }
     }
 }
