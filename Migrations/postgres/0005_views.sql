@@ -376,9 +376,10 @@ SELECT f.name AS queue,
        f.running_name AS process
 FROM sluice_queue_facts AS f;
 
--- The workers that run the queues, the longest running first: how many actions each runs, and when its lease ends.
+-- What operators did on the operator's page.
 CREATE VIEW sluice_audit AS SELECT id, at, operator, act, result FROM sluice_audit_rows;
 
+-- The workers that run the queues, the longest running first: how many actions each runs, and when its lease ends.
 CREATE VIEW sluice_runners AS
 SELECT w.name AS process,
        (SELECT count(*) FROM sluice_claim_rows AS c WHERE c.worker = w.epoch) AS running,
@@ -897,8 +898,8 @@ $$;
 --     GRANT EXECUTE ON FUNCTION sluice_cancel, sluice_cancel_tag, sluice_cancel_queues, sluice_move,
 --         sluice_move_to_front, sluice_edit, sluice_reschedule, sluice_set_expiry, sluice_set_tag, sluice_skip_head,
 --         sluice_retry_now, sluice_open_gate, sluice_close_gate, sluice_hold, sluice_end_hold, sluice_end_holds,
---         sluice_audit_add,
---         sluice_requeue, sluice_requeue_at_end, sluice_requeue_all, sluice_purge, sluice_purge_all TO operator;
+--         sluice_requeue, sluice_requeue_at_end, sluice_requeue_all, sluice_purge, sluice_purge_all,
+--         sluice_audit_add TO operator;
 --
 -- A broker that runs queues connects as the owner.
 DO $$
