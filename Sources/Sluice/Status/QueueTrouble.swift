@@ -37,7 +37,7 @@ extension QueueStatus {
     ///   and lower case are the same.
     public func isBecause(of words: String) -> Bool {
         let words = words.lowercased()
-        let kind = String(words.map { $0 == "-" ? " " : $0 })
+        let kind = words.replacing("-", with: " ")
         return because.contains { $0.kind == kind || $0.description.lowercased().contains(words) }
             || lastError?.lowercased().contains(words) == true
     }

@@ -9,6 +9,21 @@ import Testing
 /// Status of many queues, and as it changes.
 @Suite("Status", .timeLimit(.minutes(2)))
 struct StatusTests {
+    @Test("G15: the status of one queue is that of the list, and sorts only its own new actions")
+    func one() async throws {
+        let site = try Site(.memory)
+        let broker = try await site.broker()
+        try await broker.enqueue((0..<300).map { Note("a", in: "q/\($0 % 40 + 10)") })
+        for status in try await broker.statuses() {
+            let alone = try await broker.status(of: status.queue)
+            #expect(alone.depth == status.depth && alone.head == status.head)
+            #expect(alone.because == status.because)
+        }
+        let depths = try #require(QueueFacts.depths)
+        #expect(depths.contains("'ordered') AND a.queue_id IN (SELECT value FROM json_each(?6)) AND"))
+        await broker.close()
+    }
+
     @Test("The status of 10,000 queues is read as far as it is asked for, in the order of their names")
     func many() async throws {
         let site = try Site(.memory)

@@ -84,7 +84,7 @@ struct QueueFacts: Sendable {
     }
 
     /// The query of the view `sluice_queue_depths` for the queues of parameter 6.
-    private static let depths: String? = {
+    static let depths: String? = {
         let start = "CREATE VIEW sluice_queue_depths AS\n"
         let newest = "WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND "
         for migration in Migration.all {
