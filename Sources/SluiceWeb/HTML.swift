@@ -17,7 +17,7 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
         }
         /// A value that a form sends back: every character stays as it is.
         mutating func appendInterpolation(exact value: some StringProtocol) {
-            HTML.escapeExactly(value, into: &text)
+            HTML.escape(value, isExact: true, into: &text)
         }
         mutating func appendInterpolation(_ number: some BinaryInteger) { text += String(number) }
     }
@@ -32,22 +32,9 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     ///
     /// Control characters and marks of direction are shown by their numbers: with them, one name could look
     /// like another.
-    static func escape(_ value: some StringProtocol, into text: inout String) {
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
-            case "\"": text += "&quot;"
-            case "'": text += "&#39;"
-            case "\n", "\t": text.unicodeScalars.append(scalar)
-            case _ where isHidden(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-    }
-
-    static func escapeExactly(_ value: some StringProtocol, into text: inout String) {
+    ///
+    /// - Parameter isExact: Whether a form sends the text back, so that no character may change.
+    static func escape(_ value: some StringProtocol, isExact: Bool = false, into text: inout String) {
         for scalar in value.unicodeScalars {
             switch scalar {
             case "&": text += "&amp;"
@@ -56,7 +43,9 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
             case "\"": text += "&quot;"
             case "'": text += "&#39;"
             // A browser would make other line breaks of them.
-            case "\n", "\r", "\t": text += "&#\(scalar.value);"
+            case "\n" where isExact, "\r" where isExact, "\t" where isExact: text += "&#\(scalar.value);"
+            case "\n", "\t": text.unicodeScalars.append(scalar)
+            case _ where !isExact && isHidden(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
             default: text.unicodeScalars.append(scalar)
             }
         }

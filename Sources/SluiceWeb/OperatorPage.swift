@@ -30,6 +30,7 @@ public final class OperatorPage: Service {
     let broker: any ActionBroker
     let options: OperatorPageOptions
     let board = Board()
+    let surroundings = Surroundings()
     let rates = RateHistory()
     let jobs = Jobs()
     let sessions = Sessions()
@@ -83,27 +84,37 @@ public final class OperatorPage: Service {
         }
     }
 
+    /// Why the pages may not be up to date.
+    var error: String? { board.totals.error ?? surroundings.facts.error }
+
     private func lookAtFacts() async {
-        var runners: [String]?
         while !Task.isCancelled {
             do {
-                if let facts = options.facts {
-                    let counts = try await facts.counts()
-                    rates.set(enqueued: counts.enqueued, waiting: counts.waiting)
-                    let names = try await facts.runners().map { "\($0.name) \($0.isAlive)" }
-                    // Nobody commits that a process has died, and why its queues wait is another reason then.
-                    if let runners, names != runners { try await board.reread(broker) }
-                    runners = names
-                }
-                // The end of a hold, a gate or a schedule is no commit either, if no process runs the queues.
-                try await board.reread(board.overdue(at: .now, limit: 100), broker)
+                try await readFacts()
             } catch {
-                // The overview shows the error of the file; a rate of zero would not be true.
+                surroundings.fail(error)
                 options.logger.debug("Facts cannot be read", metadata: ["error": "\(error)"])
             }
             rates.sample(age: board.oldestAge(at: .now, ofMoving: true))
             try? await options.clock.sleep(for: RateHistory.interval)
         }
+    }
+
+    private func readFacts() async throws {
+        let earlier = surroundings.facts.runners
+        var facts = Surroundings.Facts(runners: [], holdCount: try await broker.holds().count)
+        if let store = options.facts {
+            let counts = try await store.counts()
+            rates.set(enqueued: counts.enqueued, waiting: counts.waiting)
+            facts.sizes = try await store.sizes()
+            facts.runners = try await store.runners()
+        }
+        surroundings.set(facts)
+        // Nobody commits that a process has died, and why its queues wait is another reason then.
+        let living = { (runners: [RunnerFact]?) in runners?.map { "\($0.name) \($0.isAlive)" } }
+        if earlier != nil, living(earlier) != living(facts.runners) { try await board.reread(broker) }
+        // The end of a hold, a gate or a schedule is no commit either, if no process runs the queues.
+        try await board.reread(board.overdue(at: .now, limit: 100), broker)
     }
 
     /// Adds the page's routes to a router, all under ``OperatorPageOptions/prefix``.
@@ -149,7 +160,7 @@ public final class OperatorPage: Service {
         Route(path: "/dead") { try await DeadLettersPage(site: $0).deadLetters($1) },
         Route(path: "/gates") { try await ControlsPage(site: $0).gates($1) },
         Route(path: "/holds") { try await ControlsPage(site: $0).holds($1) },
-        Route(path: "/runners") { try await ProcessesPage(site: $0).runners($1) },
+        Route(path: "/runners") { ProcessesPage(site: $0).runners($1) },
         Route(path: "/health") { try await ProcessesPage(site: $0).health($1) },
         Route(path: "/audit") { try await ProcessesPage(site: $0).auditLog($1) },
         Route(path: "/job") { try JobPage(site: $0).job($1) },

@@ -321,7 +321,7 @@ struct RequestGate: Sendable {
 
     private func html(_ made: Page, _ visit: Visit, status: HTTPResponse.Status = .ok) -> Response {
         let notice = page.sessions.takeNotice(visit.session.id)
-        let error = made.isBare ? nil : page.board.totals.error
+        let error = made.isBare ? nil : page.error
         let text = Layout(options: options).html(made, visit, notice: notice, error: error).text
         return Response(
             status: status,

@@ -132,7 +132,7 @@ struct Command: Sendable {
         case .move: return (try await broker.move(action, to: QueueName(try form.required("to")))).words
         case .edit:
             guard let details = try await broker.action(action).details else { return "ended already" }
-            guard form["was"] == Self.mark(of: details.payload) else {
+            guard form["was"] == details.payload.fingerprint else {
                 throw PageError(
                     .conflict,
                     "somebody else has changed the payload since you compared it: compare again"
@@ -161,13 +161,6 @@ struct Command: Sendable {
             throw PageError(.invalid, "the payload is no JSON: \(place ?? error.localizedDescription)")
         }
         return JSONTree(text)?.compact ?? text
-    }
-
-    /// A short text that differs for other payloads.
-    static func mark(of payload: String) -> String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in payload.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return String(hash, radix: 16)
     }
 
     /// How long a hold or a closed gate lasts; `nil` is until somebody ends it.

@@ -17,10 +17,12 @@ enum Subjects: Sendable {
         case let kind:
             var (subjects, known): ([Subject], Set<String>) = ([], [])
             let heads = form.all("head")
-            for (index, text) in form.all(kind.rawValue).enumerated() where known.insert(text).inserted {
+            for text in form.all(kind.rawValue) where known.insert(text).inserted {
                 var subject = try kind.subject(text)
-                if case .queue(let name, _) = subject, index < heads.count, heads[index] != "-" {
-                    subject = .queue(name, head: try ActionID(field: heads[index]))
+                // The question names the heads in the order of the subjects, without duplicates.
+                let head = heads.dropFirst(subjects.count).first ?? "-"
+                if case .queue(let name, _) = subject, head != "-" {
+                    subject = .queue(name, head: try ActionID(field: head))
                 }
                 subjects.append(subject)
             }

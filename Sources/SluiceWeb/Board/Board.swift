@@ -169,12 +169,6 @@ final class Board: Sendable {
     /// Returns the status of a queue with work.
     func status(of queue: QueueName) -> QueueStatus? { memory.withLock { $0.lanes[queue]?.status } }
 
-    /// Returns when the oldest action of a queue with work was enqueued.
-    func oldest(of queue: QueueName) -> Date? {
-        let oldest = memory.withLock { $0.lanes[queue]?.oldest }
-        return oldest.map { Date(timeIntervalSince1970: Double($0) / 1_000_000) }
-    }
-
     /// Returns the kinds of heads, for the filter: a hundred at most.
     func kinds() -> [String] { memory.withLock { Array($0.kinds.keys.sorted().prefix(100)) } }
 

@@ -43,7 +43,7 @@ struct ConfirmationPage {
                 throw PageError(.notFound, "there is no action \(id) any more")
             }
             page.add(comparison(details.payload, try command.payload()))
-            hidden = hidden.setting("was", Command.mark(of: details.payload))
+            hidden = hidden.setting("was", details.payload.fingerprint)
         }
         hidden = hidden.setting("count", "\(subjects.count)")
         if command.verb == .skip, case .selected = command.subjects {

@@ -28,7 +28,9 @@ struct DeadLettersPage {
         )
         page.add(letterFilterForm(filter, visit))
         let table = letterTable(letters.prefix(Self.lettersOnPage), visit)
-        page.add(visit.mayAct && !letters.isEmpty ? letterActs(filter, table, visit) : table)
+        let matching: HTML = "all that match the filter"
+        let acts = Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit)
+        page.add(visit.mayAct && !letters.isEmpty ? acts : table)
         if letters.count > Self.lettersOnPage {
             let query = visit.query.setting("after", letters[Self.lettersOnPage - 1].id.description)
             page.add(
@@ -69,21 +71,6 @@ struct DeadLettersPage {
             placeholder="a name, or mail/*" data-search></label>
             <label>Cause <select name="cause"><option value="">any</option>\(causes)</select></label>
             <button>Filter</button> <a class="button" href="\(visit.link("/dead"))">Clear</a></form>
-            """
-    }
-
-    private func letterActs(_ filter: LetterFilter, _ table: HTML, _ visit: Visit) -> HTML {
-        let buttons = Verb.ofLetters.map { verb in
-            "<button name=\"act\" value=\"\(verb.rawValue)\">\(verb.name)</button> " as HTML
-        }
-        return """
-            <form method="post" action="\(visit.link("/confirm"))">\(filter.form.hiddenFields)
-            <fieldset class="acts"><legend>Act on</legend>
-            <label><input type="radio" name="scope" value="selected" checked> those selected</label>
-            <label><input type="radio" name="scope" value="matching" data-matching> \
-            all that match the filter</label> \
-            \(buttons)</fieldset>
-            \(table)</form>
             """
     }
 }

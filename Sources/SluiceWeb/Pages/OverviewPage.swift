@@ -14,7 +14,7 @@ struct OverviewPage {
         var states = QueueFilter()
         states.needsPerson = true
         let trouble = site.board.extract(states, .trouble, limit: 10)
-        page.add(page.live("numbers", try await numbers(totals, visit)))
+        page.add(page.live("numbers", numbers(totals, visit)))
         page.add("<h2>What needs a person</h2>")
         let isRead = site.board.totals.isComplete
         let empty: HTML =
@@ -32,33 +32,25 @@ struct OverviewPage {
         return page
     }
 
-    private func numbers(_ totals: Board.Totals, _ visit: Visit) async throws -> HTML {
+    private func numbers(_ totals: Board.Totals, _ visit: Visit) -> HTML {
         let states = QueueStatus.State.allCases.compactMap { state -> HTML? in
             guard let count = totals.states[state], count > 0 else { return nil }
             var filter = QueueFilter()
             filter.states = [state]
             return "<li><a href=\"\(visit.link("/queues", filter.form))\">\(count) \(state.rawValue)</a></li>"
         }
-        // If the file is gone, the page says that it is not up to date, and shows the rest.
-        let sizes = (try? await site.options.facts?.sizes()) ?? []
-        let runners = (try? await site.options.facts?.runners())?.filter(\.isAlive)
-        let holds = (try? await site.broker.holds())?.count
+        let facts = site.surroundings.facts
+        let living = (facts.runners ?? []).filter(\.isAlive).map(\.name).joined(separator: ", ")
+        let runners: HTML = "<a href=\"\(visit.link("/runners"))\">\(living.isEmpty ? "none" : living)</a>"
         let oldest = site.board.oldestAge(at: visit.now).map { Widgets.span($0 / .seconds(1)) }
         return """
             \(Widgets.facts(
                 [
                     ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
                     ("Running", "\(totals.states[.running] ?? 0)"), ("Oldest action", oldest.map { "\($0)" }),
-                    ("Holds", holds.map { "<a href=\"\(visit.link("/holds"))\">\($0)</a>" }),
-                    (
-                        "Runners",
-                        runners.map { runners in
-                            let names = runners.map(\.name).joined(separator: ", ")
-                            let link = visit.link("/runners")
-                            return "<a href=\"\(link)\">\(names.isEmpty ? "none" : names)</a>"
-                        }
-                    ),
-                ] + sizes.map { ($0.name, "\($0.value)") }
+                    ("Holds", "<a href=\"\(visit.link("/holds"))\">\(facts.holdCount)</a>"),
+                    ("Runners", site.options.facts == nil ? nil : runners),
+                ] + facts.sizes.map { ($0.name, "\($0.value)") }
             ))
             <ul class="states" aria-label="Queues by state">\(states)</ul>
             """

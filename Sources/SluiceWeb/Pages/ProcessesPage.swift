@@ -7,9 +7,9 @@ struct ProcessesPage {
     let site: OperatorPage
 
     /// The processes that run the queues.
-    func runners(_ visit: Visit) async throws -> Page {
+    func runners(_ visit: Visit) -> Page {
         var page = Page("Runners", in: "Runners")
-        let runners = try await site.options.facts?.runners() ?? []
+        let runners = site.surroundings.facts.runners ?? []
         page.add(
             page.live(
                 "runners",

@@ -15,7 +15,7 @@ struct QueuePage {
         let queue = QueueName(name)
         let status = try await site.broker.status(of: queue)
         var page = Page(name, in: "Queues")
-        page.add(page.live("status", try await statusFacts(status, visit)))
+        page.add(page.live("status", statusFacts(status, visit)))
         let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
         let hasHold = holds.contains { $0.pattern.rawValue == name }
         if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
@@ -35,13 +35,11 @@ struct QueuePage {
         return page
     }
 
-    private func statusFacts(_ status: QueueStatus, _ visit: Visit) async throws -> HTML {
+    private func statusFacts(_ status: QueueStatus, _ visit: Visit) -> HTML {
         guard status.depth > 0 else {
             return "<p class=\"empty\">This queue has no actions: nothing waits or runs in it.</p>"
         }
-        let oldest =
-            site.board.oldest(of: status.queue)
-            ?? visit.now.addingTimeInterval(-(status.oldestAge / .seconds(1)))
+        let oldest = visit.now.addingTimeInterval(-(status.oldestAge / .seconds(1)))
         return Widgets.facts([
             ("State", Widgets.state(status)),
             ("Why", Widgets.because(status.because, status.blockedUntil, visit)),

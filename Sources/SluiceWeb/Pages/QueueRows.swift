@@ -36,10 +36,6 @@ enum QueueRows {
     }
 
     /// An id for the row of a queue: its name's hash, as names hold anything.
-    static func id(_ queue: QueueName) -> String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in queue.rawValue.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return "queue-\(String(hash, radix: 16))"
-    }
+    static func id(_ queue: QueueName) -> String { "queue-\(queue.rawValue.fingerprint)" }
 }
 #endif

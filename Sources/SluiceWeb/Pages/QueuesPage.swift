@@ -41,7 +41,10 @@ struct QueuesPage {
                 """ : "The queues are being read; reload this page in a moment."
         )
         let matching = page.live("matching", "all \(extract.count) that match the filter", as: "span")
-        page.add(visit.mayAct && extract.count > 0 ? actForm(filter, matching, table, visit) : table)
+        page.add(
+            visit.mayAct && extract.count > 0
+                ? Widgets.acts(Verb.ofQueues, filter.form, matching: matching, table, visit) : table
+        )
         if let next = extract.next {
             let query = visit.query.setting("after", next.text)
             page.add(
@@ -81,20 +84,6 @@ struct QueuesPage {
             value="person"\(filter.needsPerson ? " checked" : "" as HTML)> \
             needs a person</label>
             <button>Filter</button> <a class="button" href="\(visit.link("/queues"))">Clear</a></form>
-            """
-    }
-
-    private func actForm(_ filter: QueueFilter, _ matching: HTML, _ table: HTML, _ visit: Visit) -> HTML {
-        let buttons = Verb.ofQueues.map { verb in
-            "<button name=\"act\" value=\"\(verb.rawValue)\">\(verb.name)</button> " as HTML
-        }
-        return """
-            <form method="post" action="\(visit.link("/confirm"))">\(filter.form.hiddenFields)
-            <fieldset class="acts"><legend>Act on</legend>
-            <label><input type="radio" name="scope" value="selected" checked> those selected</label>
-            <label><input type="radio" name="scope" value="matching" data-matching> \
-            \(matching)</label> \(buttons)</fieldset>
-            \(table)</form>
             """
     }
 }
