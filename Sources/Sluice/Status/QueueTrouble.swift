@@ -37,7 +37,8 @@ extension QueueStatus {
     ///   and lower case are the same.
     public func isBecause(of words: String) -> Bool {
         let words = words.lowercased()
-        let kind = words.replacing("-", with: " ")
+        // It is asked of each queue of a long list.
+        let kind = words.utf8.contains(UInt8(ascii: "-")) ? words.replacing("-", with: " ") : words
         return because.contains { $0.kind == kind || $0.description.lowercased().contains(words) }
             || lastError?.lowercased().contains(words) == true
     }
