@@ -103,7 +103,8 @@ extension PostgresBroker {
         }
     }
 
-    private func readQueues(_ health: inout PostgresHealth) async throws(SluiceError) {
+    /// Returns the workers that run the queues, with the ends of their leases.
+    package func workers() async throws(SluiceError) -> [PostgresHealth.Worker] {
         let workers = try await read(
             "reading the workers",
             """
@@ -112,13 +113,17 @@ extension PostgresBroker {
             FROM @sluice_runners
             """
         )
-        health.workers = workers.map { row in
+        return workers.map { row in
             PostgresHealth.Worker(
                 name: row.text("process"),
                 runningCount: Int(row.integer("running") ?? 0),
                 leaseLeft: .microseconds(row.integer("left_us") ?? 0)
             )
         }
+    }
+
+    private func readQueues(_ health: inout PostgresHealth) async throws(SluiceError) {
+        health.workers = try await workers()
         health.actionCount = try await actionCount()
         let counts = try await read(
             "counting",

@@ -19,7 +19,7 @@ struct ServedStore: StoreFacts {
     func runners() async throws -> [RunnerFact] {
         #if PostgreSQL
         if let server = broker as? PostgresBroker {
-            return try await server.health().workers.map { worker in
+            return try await server.workers().map { worker in
                 RunnerFact(
                     name: worker.name,
                     state: worker.leaseLeft > .zero ? "\(worker.runningCount) running" : "its lease is over",
