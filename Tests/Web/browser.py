@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 from selenium import webdriver
@@ -15,6 +16,8 @@ import served
 
 DRIVER = shutil.which("chromedriver")
 BROWSER = shutil.which("chromium")
+# What a browser leaves when its driver ends it the hard way, as on a busy machine.
+_folder = tempfile.TemporaryDirectory(prefix="sluice-browser-")
 _drivers = []
 
 
@@ -36,7 +39,7 @@ def start():
         # Chromium's sandbox is for other users than root.
         options.add_argument("--no-sandbox")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER, env={**os.environ, "TMPDIR": _folder.name}))
     driver.set_page_load_timeout(30)
     _drivers.append(driver)
     return driver
@@ -46,6 +49,7 @@ def close():
     for driver in _drivers:
         driver.quit()
     _drivers.clear()
+    _folder.cleanup()
 
 
 class Browsed(served.Served):
