@@ -21,13 +21,14 @@ extension Broker {
         guard isRunning else {
             // This broker does not run, and nothing notifies it: commits of others show in the file only.
             attempt(.lookForChanges, again: interval) { [observers, options] store in
-                let areNew = try await store.hasNewCommits()
+                let found = try await store.hasNewCommits()
+                let areNew = found ?? true
                 // A reader has made no commits of its own.
                 if areNew && store.isReadOnly { store.interest.noteCommitOfOthers() }
                 if areNew, store.waiters.areThere || store.interest.contents != nil && !store.isReadOnly {
                     try await store.readForeignChanges()
                 }
-                observers.tellCommitOfOthers(mayDiffer: areNew, at: options.clock.uptime, every: interval)
+                observers.tellCommitOfOthers(mayDiffer: found, at: options.clock.uptime, every: interval)
             }
             return
         }
@@ -37,7 +38,7 @@ extension Broker {
         attempt(.lookForChanges, again: next) { [observers, options] store in
             try store.check.look()
             var isNew = try await wakeUps.poll()
-            if store.interest.asksForOthers, try await store.hasNewCommits() { isNew = true }
+            if store.interest.asksForOthers, try await store.hasNewCommits() ?? true { isNew = true }
             if isNew { try await store.readForeignChanges() }
             observers.tellCommitOfOthers(at: options.clock.uptime, every: next)
         }

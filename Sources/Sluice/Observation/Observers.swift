@@ -64,10 +64,10 @@ package final class Observers: Sendable {
     ///
     /// Observers of states then read all of them, if no event describes the change, at most once in an
     /// interval. `mayDiffer` is whether any connection has committed of which this broker knows nothing, as
-    /// it does not run.
-    func tellCommitOfOthers(mayDiffer: Bool = false, at uptime: Duration, every interval: Duration) {
+    /// it does not run; `nil`: perhaps, but not since its first read, which all observers of states wait for.
+    func tellCommitOfOthers(mayDiffer: Bool? = false, at uptime: Duration, every interval: Duration) {
         let haveCommitted = interest.takeCommitOfOthers()
-        let isUntold = interest.takeUntoldChange() || mayDiffer
+        let isUntold = interest.takeUntoldChange() || mayDiffer ?? false
         let isDue = state.withLock { state -> Bool in
             if isUntold { state.mayDiffer = true }
             let isTooSoon = state.lastSaid.map { uptime - $0 < interval } ?? false
@@ -77,7 +77,7 @@ package final class Observers: Sendable {
         }
         for subscriber in subscribers {
             if haveCommitted { subscriber.othersCommitted() }
-            if subscriber.asksForOthers ? isDue : mayDiffer { subscriber.poke(nil) }
+            if subscriber.asksForOthers ? isDue : mayDiffer ?? true { subscriber.poke(nil) }
         }
     }
 

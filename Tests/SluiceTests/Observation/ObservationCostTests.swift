@@ -50,6 +50,37 @@ struct ObservationCostTests {
         try await #expect(isUntold(told[2]))
     }
 
+    @Test("G11: a broker that does not run reads the states again when others have committed, and not before")
+    func readOnce() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let store = broker.store
+        _ = try await broker.observe(statuses: .all).first { _ in true }
+        try await #expect(store.hasNewCommits() == nil)
+        try await #expect(store.hasNewCommits() == false)
+        try site.shell("INSERT INTO sluice_counters VALUES ('own', 1)")
+        try await #expect(store.hasNewCommits() == true)
+        await broker.suspend()
+        try await broker.resume()
+        try await #expect(store.hasNewCommits() == true)
+        await broker.close()
+
+        let second = try await site.broker()
+        _ = try await second.observe(statuses: .all).first { _ in true }
+        try site.shell("UPDATE sluice_counters SET value = 2")
+        try await #expect(second.store.hasNewCommits() == true)
+        let pokes = EventLog<String>()
+        let states = Observers.Subscriber(asksForOthers: true, poke: { _ in pokes.append("states") }, end: {})
+        let others = Observers.Subscriber(poke: { _ in pokes.append("others") }, end: {})
+        for subscriber in [states, others] { _ = second.observers.add(subscriber) }
+        // Who has read by a connection of its own may have missed something.
+        second.observers.tellCommitOfOthers(mayDiffer: nil, at: .zero, every: .zero)
+        #expect(pokes.elements == ["others"])
+        second.observers.tellCommitOfOthers(mayDiffer: true, at: .zero, every: .zero)
+        #expect(pokes.elements.sorted() == ["others", "others", "states"])
+        await second.close()
+    }
+
     @Test("No snapshot scans the dead letters: by tag and by queue, an index finds them")
     func plans() async throws {
         let site = try Site()

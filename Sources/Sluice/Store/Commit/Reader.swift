@@ -12,8 +12,12 @@ final class Reader: Sendable {
     private nonisolated(unsafe) var look: FileLook?
     /// Confined to `queue`.
     private nonisolated(unsafe) var schema = SchemaCheck()
-    /// Confined to `queue`: the connection's `data_version` at the last call.
+    /// Confined to `queue`: the connection's `data_version` at the last look for commits.
     private nonisolated(unsafe) var version: String?
+    /// Confined to `queue`: the first connection's `data_version` before its first read, until it is looked at.
+    private nonisolated(unsafe) var firstVersion: String?
+    /// Confined to `queue`.
+    private nonisolated(unsafe) var hasBegun = false
     /// Confined to `queue`.
     private nonisolated(unsafe) var isClosed = false
     private let isSuspended = Mutex(false)
@@ -40,11 +44,15 @@ final class Reader: Sendable {
         }
     }
 
-    /// Returns whether any connection has committed since the last call or suspension; `true` at first.
-    func hasNewCommits() async throws(SluiceError) -> Bool {
+    /// Returns whether any connection has committed since the last call or suspension.
+    ///
+    /// At the first call, `nil` means that none has since the first read: only those may have missed one who
+    /// have read otherwise.
+    func hasNewCommits() async throws(SluiceError) -> Bool? {
         try await perform { connection in
             let version = try connection.pragma("data_version")
-            defer { self.version = version }
+            defer { (self.version, self.firstVersion) = (version, nil) }
+            if version == self.firstVersion { return nil }
             return version != self.version
         }
     }
@@ -91,6 +99,7 @@ final class Reader: Sendable {
     private func attempt<Output>(_ body: (Connection) throws -> Output) throws -> Output {
         for _ in 0..<FileLook.attempts {
             let look = try opened()
+            if !hasBegun { (firstVersion, hasBegun) = (try look.connection.pragma("data_version"), true) }
             let result = Result { try body(look.connection) }
             // The error may come from a half-written file.
             if look.isCurrent { return try result.get() }
@@ -111,7 +120,7 @@ final class Reader: Sendable {
 
     private func closeConnection() {
         look?.close()
-        (look, version) = (nil, nil)
+        (look, version, firstVersion) = (nil, nil, nil)
     }
 
     /// Throws if the schema is not known, since reads are then meaningless.
