@@ -485,8 +485,10 @@ $$;
 
 -- Replaces the payload of an action, and its kind and version if they are given; queue, place and attempts stay. If it
 -- was parked because its payload did not decode or its kind was unknown, it is tried again. 'done'. 'deferred': it
--- runs, and the edit is for its next attempt. 'running': it runs, and if_running is 'refuse'. 'missing'.
-CREATE FUNCTION sluice_edit(action bigint, kind text, payload text, version integer, if_running text DEFAULT 'next')
+-- runs, and the edit is for its next attempt. 'running': it runs, and if_running is 'refuse'. 'conflict': `old` is given,
+-- and another payload is stored. 'missing'.
+CREATE FUNCTION sluice_edit(action bigint, kind text, payload text, version integer, if_running text DEFAULT 'next',
+                            old text DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -501,6 +503,9 @@ BEGIN
     PERFORM sluice_check_edit(coalesce(kind, '-'), payload, version);
     locked := sluice_lock_action(action);
     IF locked IS NULL THEN RETURN 'missing'; END IF;
+    IF EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = action AND a.payload <> old) THEN
+        RETURN 'conflict';
+    END IF;
     SELECT c.claim INTO claimed FROM sluice_claim_rows AS c WHERE c.action_id = action;
     IF claimed IS NOT NULL AND if_running = 'refuse' THEN RETURN 'running'; END IF;
     UPDATE sluice_action_rows AS a
@@ -575,8 +580,9 @@ END
 $$;
 
 -- Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue. 'skipped' with
--- the action; 'running' with the action that runs: nothing was changed; 'empty'.
-CREATE FUNCTION sluice_skip_head(queue text, reason text DEFAULT 'skipped')
+-- the action; 'running' with the action that runs: nothing was changed; 'empty'; 'other' with the action that would be
+-- skipped, if it is not the one of `expected`: nothing was changed.
+CREATE FUNCTION sluice_skip_head(queue text, reason text DEFAULT 'skipped', expected bigint DEFAULT NULL)
 RETURNS TABLE (result text, action bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -604,7 +610,9 @@ BEGIN
             SELECT a.id INTO action FROM sluice_action_rows AS a
             WHERE a.queue_id = locked AND a.not_before IS NULL ORDER BY a.sort_key, a.id LIMIT 1;
         END IF;
-        IF action IS NOT NULL THEN
+        IF action <> expected THEN
+            result := 'other';
+        ELSIF action IS NOT NULL THEN
             PERFORM sluice_bury(ARRAY[action], 'skipped', coalesce(reason, ''));
             PERFORM sluice_touch(ARRAY[locked], false, ARRAY[action]);
             result := 'skipped';

@@ -179,6 +179,7 @@ public protocol ActionBroker: AnyObject, Sendable {
     func edit(
         _ action: ActionID,
         payload: String,
+        replacing old: String?,
         ifRunning: EditWhileRunning
     ) async throws(SluiceError) -> ActionChange
     /// Schedules an action for later, or makes a scheduled action due now.
@@ -192,7 +193,11 @@ public protocol ActionBroker: AnyObject, Sendable {
     func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     @discardableResult
-    func skipHead(of queue: QueueName, reason: String) async throws(SluiceError) -> HeadSkip
+    func skipHead(
+        of queue: QueueName,
+        only action: ActionID?,
+        reason: String
+    ) async throws(SluiceError) -> HeadSkip
     /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     @discardableResult func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int
     /// Opens a gate, so that the actions that wait for it may start.

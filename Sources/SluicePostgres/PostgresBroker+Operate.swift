@@ -86,21 +86,22 @@ extension PostgresBroker {
         )
     }
 
-    /// Replaces an action's payload with JSON text: see `Broker/edit(_:payload:ifRunning:)`.
+    /// Replaces an action's payload with JSON text: see `Broker/edit(_:payload:replacing:ifRunning:)`.
     @discardableResult
     public func edit(
         _ action: ActionID,
         payload: String,
+        replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         guard let details = try await self.action(action).details else { return .missing }
         let context = SealingContext(kind: details.kind, version: details.version)
         let stored = try book.drafter.edited(payload, of: action, context)
         return try await change(
-            "SELECT @sluice_edit($1, $2, $3, $4, $5) AS answer",
+            "SELECT @sluice_edit($1, $2, $3, $4, $5, $6) AS answer",
             [
                 "\(action)", context.kind, stored, "\(context.version)",
-                ifRunning == .next ? "next" : "refuse",
+                ifRunning == .next ? "next" : "refuse", old,
             ]
         )
     }
@@ -132,23 +133,25 @@ extension PostgresBroker {
         try await change("SELECT @sluice_set_tag($1, $2) AS answer", ["\(action)", tag])
     }
 
-    /// Skips the action that has parked a queue, or the head: see `Broker/skipHead(of:reason:)`.
+    /// Skips the action that has parked a queue, or the head: see `Broker/skipHead(of:only:reason:)`.
     @discardableResult
     public func skipHead(
         of queue: QueueName,
+        only action: ActionID? = nil,
         reason: String = "skipped"
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
         let row = try await write(
             "skipping the head",
-            "SELECT * FROM @sluice_skip_head($1, $2)",
-            [queue.rawValue, reason]
+            "SELECT * FROM @sluice_skip_head($1, $2, $3)",
+            [queue.rawValue, reason, action.map { "\($0)" }]
         ).first
         changed()
-        let action = ActionID(rawValue: row?.integer("action") ?? 0)
+        let found = ActionID(rawValue: row?.integer("action") ?? 0)
         switch row?.text("result") {
-        case "skipped": return .skipped(action)
-        case "running": return .running(action)
+        case "skipped": return .skipped(found)
+        case "running": return .running(found)
+        case "other": return .other(found)
         default: return .empty
         }
     }
@@ -261,6 +264,7 @@ extension PostgresBroker {
         case "done": .done
         case "deferred": .deferred
         case "running": .running
+        case "conflict": .conflict
         default: .missing
         }
     }

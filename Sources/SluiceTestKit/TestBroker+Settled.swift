@@ -55,7 +55,7 @@ extension TestBroker {
         case .retry, .scheduled, .gate(_, until: .some), .permit(.rate): "advance the clock"
         case .gate: "open the gate"
         case .held: "end the hold"
-        case .parked: "call retryNow(_:) or skipHead(of:reason:)"
+        case .parked: "call retryNow(_:) or skipHead(of:)"
         case .undecodable, .unknownKind, .noRoute: "add a route or an upgrader"
         default: nil
         }

@@ -35,7 +35,6 @@ public final class OperatorPage: Service {
     let jobs = Jobs()
     let sessions = Sessions()
     let audit: AuditLog
-    let turns = Turns()
     private let serving = Atomic(true)
 
     /// Whether live updates go on.

@@ -113,13 +113,24 @@ import Testing
         try await place.enqueue("q")
         _ = try await place.sluice("edit", "1", "--payload", #"{"text":"old"}"#)
         func edit(_ editor: String) async throws -> Tool.Result {
-            try await Tool.launch("env", ["VISUAL=\(editor)", Tool.path, "edit", "--file", place.path, "1"])
+            let variables = ["VISUAL=\(editor)", "TMPDIR=\(place.directory)"]
+            return try await Tool.launch("env", variables + [Tool.path, "edit", "--file", place.path, "1"])
         }
         let edited = try await edit("sed -i s/old/new/")
         #expect(edited.output == "1 has a new payload\n")
         #expect((try await action(place)["payload"] as? [String: Any])?["text"] as? String == "new")
         let same = try await edit("true")
         #expect(same.output == "1 is left as it is\n")
+        // Somebody else is faster, while the editor is open.
+        let theirs = "'\(Tool.path)' edit --file '\(place.path)' 1 --payload '{\"text\":\"theirs\"}'"
+        let late = try await edit("sh '\(place.write("late", "sed -i s/new/mine/ \"$1\"; \(theirs)"))'")
+        #expect(late.status == .exited(1))
+        #expect(late.output.hasSuffix("1 is left as it is: somebody else has changed its payload meanwhile\n"))
+        #expect((try await action(place)["payload"] as? [String: Any])?["text"] as? String == "theirs")
+        let kept = try FileManager.default.contentsOfDirectory(atPath: place.directory)
+            .filter { $0.hasPrefix("sluice-edit-") }
+        #expect(try kept.map { try place.text(of: $0).contains("mine") } == [true])
+        _ = try await place.sluice("edit", "1", "--payload", #"{"text":"new"}"#)
         let failed = try await edit("false")
         #expect(failed.status == .exited(1))
         #expect((try await action(place)["payload"] as? [String: Any])?["text"] as? String == "new")

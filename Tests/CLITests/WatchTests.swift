@@ -135,7 +135,7 @@ import Testing
             _ = try await place.sluice("remove", "2")
             try await place.enqueue("b")
             try await session.press("y")
-            try await session.wait(for: "nothing is skipped: 2 is no longer the head of b")
+            try await session.wait(for: "nothing is skipped: by now it would be 3 of b")
             #expect(try await dead() == [1])
             try await session.press("q")
             try await expectRestored(session, status: 0)

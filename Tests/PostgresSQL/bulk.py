@@ -50,6 +50,11 @@ def heads(db):
     db.park(parked)
     db.enqueue("a", sort_type="integer", sort_key="1")
     check(
+        "an action that would not be skipped is left, and so is the one that would",
+        db.row("SELECT * FROM sluice_skip_head('a','why',%s)", parked + 1),
+        ("other", parked),
+    )
+    check(
         "the action that parked its queue is skipped, not the first",
         db.row("SELECT * FROM sluice_skip_head('a')"),
         ("skipped", parked),

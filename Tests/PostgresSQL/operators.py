@@ -247,6 +247,16 @@ def edits(db):
     )
     action = make(db, "waiting")
     check(
+        "an edit of another payload than the given one changes nothing",
+        (
+            db.value("SELECT sluice_edit(%s,NULL,'1',NULL,'next','2')", action),
+            db.action(action)["payload"],
+            db.value("SELECT sluice_edit(%s,NULL,'1',NULL,'next','{}')", action),
+        ),
+        ("conflict", "{}", "done"),
+    )
+    action = make(db, "waiting")
+    check(
         "an edit keeps kind and version",
         (
             db.value("SELECT sluice_edit(%s,NULL,'1',NULL)", action),

@@ -63,19 +63,32 @@ extension Broker {
     /// Replaces an action's payload with JSON text of its kind and version, as ``edit(_:to:ifRunning:)``.
     ///
     /// Throws ``SluiceError`` `payloadNotJSON`, `payloadTooLarge`, `payloadNotSealed`.
+    ///
+    /// - Parameter old: The payload that was shown to who edits it (``ActionState/Details/payload``). If another
+    ///   one is stored by now, nothing is changed, and the result is ``ActionChange/conflict``. `nil`: whatever
+    ///   is stored.
     @discardableResult
     public func edit(
         _ action: ActionID,
         payload: String,
+        replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try coder.check(payload, of: "action \(action)")
         guard coder.sealing == nil else {
-            return try await store.edit(action, ifRunning: ifRunning) { [coder] kind, version in
+            return try await store.edit(action, replacing: old, ifRunning: ifRunning) {
+                [coder] kind, version in
                 try coder.seal(payload, SealingContext(kind: kind, version: version))
             }
         }
-        return try await store.edit(action, kind: nil, payload: payload, version: nil, ifRunning: ifRunning)
+        return try await store.edit(
+            action,
+            kind: nil,
+            payload: payload,
+            version: nil,
+            replacing: old,
+            ifRunning: ifRunning
+        )
     }
 
     /// Schedules an action for later, or makes a scheduled action due now, with a past date or `nil`.
@@ -115,13 +128,17 @@ extension Broker {
     /// it has arrived since, or others run beside it. The head is the next action to start by the queue's
     /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
     /// runs: nothing has been changed; cancel it instead.
+    ///
+    /// - Parameter action: The action that was shown to who skips it (``QueueStatus/actionToSkip``). If it would
+    ///   be another one by now, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil`: any.
     @discardableResult
     public func skipHead(
         of queue: QueueName,
+        only action: ActionID? = nil,
         reason: String = "skipped"
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
         let discipline = routes.admission.queues.saidDiscipline(of: queue)
-        return try await store.skipHead(of: queue, error: reason, by: discipline)
+        return try await store.skipHead(of: queue, only: action, error: reason, by: discipline)
     }
 }

@@ -6,6 +6,8 @@ public enum ActionChange: Sendable, Hashable {
     case deferred
     /// The action runs, and nothing has been changed.
     case running
+    /// The stored payload is not the expected one, and nothing has been changed.
+    case conflict
     /// There is no such action: it never existed, it has been settled, or it is a dead letter.
     case missing
 }

@@ -12,7 +12,7 @@ public enum DeadLetterCause: String, Sendable, Hashable, CaseIterable {
     case crashed
     /// It waited after an action whose failure made the whole queue dead letters.
     case behind
-    /// An operator skipped it with ``Broker/skipHead(of:reason:)``.
+    /// An operator skipped it with ``Broker/skipHead(of:only:reason:)``.
     case skipped
 
     /// Makes the cause of a dead letter from the cause of a failure.

@@ -88,6 +88,12 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     /// A word for its state.
     public var state: State { because.first?.state ?? .empty }
 
+    /// The action that ``Broker/skipHead(of:only:reason:)`` takes: what has parked the queue, or else the head.
+    public var actionToSkip: ActionID? {
+        for case .parked(let action, _, _, _) in because { return action }
+        return head
+    }
+
     /// When the first reason ends by itself, if it does.
     public var blockedUntil: Date? {
         switch because.first {

@@ -20,23 +20,39 @@ extension Store {
         kind: String?,
         payload: String,
         version: Int?,
+        replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {
-            try $0.edits.edit(action, kind: kind, payload: payload, version: version, ifRunning: ifRunning)
+            try $0.edits.edit(
+                action,
+                kind: kind,
+                payload: payload,
+                version: version,
+                replacing: old,
+                ifRunning: ifRunning
+            )
         }
     }
 
     /// `payload` is called inside the transaction, with the action's kind and version at that time.
     package func edit(
         _ action: ActionID,
+        replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next,
         payload: @escaping @Sendable (_ kind: String, _ version: Int) throws -> String
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {
             guard let (kind, version) = try $0.edits.kind(of: action) else { return .missing }
             let new = try payload(kind, version)
-            return try $0.edits.edit(action, kind: nil, payload: new, version: nil, ifRunning: ifRunning)
+            return try $0.edits.edit(
+                action,
+                kind: nil,
+                payload: new,
+                version: nil,
+                replacing: old,
+                ifRunning: ifRunning
+            )
         }
     }
 
@@ -58,9 +74,12 @@ extension Store {
     /// `discipline` is the queue's, as set in code; `nil` for the one recorded in the file.
     package func skipHead(
         of queue: QueueName,
+        only action: ActionID? = nil,
         error: String,
         by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> HeadSkip {
-        try await write(sync: .owed) { try $0.edits.skipHead(of: queue, error: error, by: discipline) }
+        try await write(sync: .owed) {
+            try $0.edits.skipHead(of: queue, only: action, error: error, by: discipline)
+        }
     }
 }

@@ -11,6 +11,7 @@ extension ActionChange {
         case .done: "done"
         case .deferred: "deferred"
         case .running: "running"
+        case .conflict: "conflict"
         case .missing: "too_late"
         }
     }
@@ -26,6 +27,7 @@ extension ActionChange {
         case .done: "\(id) \(done)"
         case .deferred: "\(id) runs; \(deferred)"
         case .running: "\(id) runs and is left as it is"
+        case .conflict: "\(id) is left as it is: somebody else has changed its payload meanwhile"
         case .missing: try await Remove.absence(of: id, broker)
         }
     }

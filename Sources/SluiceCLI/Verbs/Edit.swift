@@ -11,8 +11,9 @@ struct Edit: AsyncParsableCommand {
             editor that ends with another status than 0, or saves nothing new, changes nothing. The payload \
             must be JSON, and a sealed one cannot be edited. Queue, place and attempts stay. An edit of a \
             running action applies to its next attempt, and is lost if this one succeeds; with \
-            --unless-running it is refused. With --json: id, result (done, deferred, running, unchanged or \
-            too_late).
+            --unless-running it is refused. If somebody else has changed the payload while the editor was \
+            open, nothing is changed, and your text is kept. With --json: id, result (done, deferred, \
+            running, unchanged, conflict or too_late).
 
             Example:
               sluice edit --file q.sqlite 17
@@ -51,7 +52,7 @@ struct Edit: AsyncParsableCommand {
                 let facts = [("id", id.description), ("result", JSONText.string("unchanged"))]
                 return output.answer("\(id) is left as it is", facts)
             }
-            try await replace(with: new)
+            try await replace(with: new, replacing: old)
         }
     }
 
@@ -66,7 +67,7 @@ struct Edit: AsyncParsableCommand {
         }
     }
 
-    private func replace(with payload: String) async throws {
+    private func replace(with payload: String, replacing old: String? = nil) async throws {
         let later = "its next attempt gets the new payload"
         try await output.change([id], store, done: "has a new payload", deferred: later) {
             broker,
@@ -74,7 +75,8 @@ struct Edit: AsyncParsableCommand {
             if try await broker.action(id).details?.isSealed == true {
                 throw SluiceError(.payloadNotSealed, Self.isSealed)
             }
-            return try await broker.edit(id, payload: payload, ifRunning: unlessRunning ? .refuse : .next)
+            let policy: EditWhileRunning = unlessRunning ? .refuse : .next
+            return try await broker.edit(id, payload: payload, replacing: old, ifRunning: policy)
         }
     }
 }

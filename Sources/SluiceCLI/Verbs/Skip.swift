@@ -36,11 +36,11 @@ struct Skip: AsyncParsableCommand {
     static let defaultReason = "skipped"
 
     func run() async throws {
-        let skip = try await store.withBroker { try await $0.skipHead(of: queue, reason: reason) }
+        let skip = try await store.withBroker { try await $0.skipHead(of: queue, only: nil, reason: reason) }
         let (word, id): (String, ActionID?) =
             switch skip {
             case .skipped(let id): ("skipped", id)
-            case .running(let id): ("running", id)
+            case .running(let id), .other(let id): ("running", id)
             case .empty: ("empty", nil)
             }
         output.answer(
@@ -58,6 +58,7 @@ struct Skip: AsyncParsableCommand {
         switch skip {
         case .skipped(let id): "\(id) is skipped; `sluice dead requeue \(id)` puts it back"
         case .running(let id): "\(id) runs and is left as it is; `sluice remove \(id)` cancels it"
+        case .other(let id): "nothing is skipped: by now it would be \(id) of \(queue)"
         case .empty: "nothing waits in the order of \(queue): see `sluice actions`"
         }
     }

@@ -140,10 +140,8 @@ struct Watch: AsyncParsableCommand, Look {
                 return try await message("tried again: \(name)", queue, broker)
             case .skip(_, let head):
                 // Not another one that has become the head since the user saw it.
-                guard try await broker.status(of: queue).head == head else {
-                    return "nothing is skipped: \(head) is no longer the head of \(name)"
-                }
-                return Skip.sentence(try await broker.skipHead(of: queue, reason: Skip.defaultReason), name)
+                let skip = try await broker.skipHead(of: queue, only: head, reason: Skip.defaultReason)
+                return Skip.sentence(skip, name)
             case .open, .quit:
                 return ""
             }

@@ -8,7 +8,7 @@ struct WatchModel {
         case hold(QueueName)
         case resume(QueueName)
         case retry(QueueName)
-        /// This action, if it is still the head.
+        /// This action, if it would still be the one.
         case skip(QueueName, ActionID)
         /// Show its details.
         case open(QueueName)
@@ -141,8 +141,8 @@ struct WatchModel {
     }
 
     private mutating func askToSkip() {
-        guard let lane = selectedLane, let head = lane.status.head else { return }
-        mode = .confirm(.skip(lane.name, head))
+        guard let lane = selectedLane, let action = lane.status.actionToSkip else { return }
+        mode = .confirm(.skip(lane.name, action))
     }
 
     private var selectedLane: WatchPicture.Lane? {

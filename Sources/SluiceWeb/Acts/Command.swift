@@ -16,9 +16,6 @@ struct Command: Sendable {
         subjects = try Subjects(of: verb, form)
     }
 
-    /// Whether it checks something that another operator could change at the same time.
-    var checks: Bool { [.skip, .edit].contains(verb) }
-
     /// The act and its subjects, for the question, for the audit log and for a job.
     var sentence: String {
         let reason = form["reason"].map { ", because: \($0)" } ?? ""
@@ -112,15 +109,12 @@ struct Command: Sendable {
         _ broker: any ActionBroker,
         _ person: Operator
     ) async throws -> String {
-        // Not another one that has become the head since the operator saw it.
-        let status = try await broker.status(of: queue)
-        if let head, status.head != head {
-            return "not skipped: it has another head now"
-        }
-        let error = status.lastError.map { "; last error: \($0.prefix(500))" } ?? ""
+        let error = try await broker.status(of: queue).lastError.map { "; last error: \($0.prefix(500))" } ?? ""
         let reason = form["reason"] ?? "skipped by \(person.name)\(error)"
-        return switch try await broker.skipHead(of: queue, reason: reason) {
+        // Not another one that has become the head since the operator saw it.
+        return switch try await broker.skipHead(of: queue, only: head, reason: reason) {
         case .skipped: "skipped"
+        case .other: "not skipped: it has another head now"
         case .running: "not skipped: its head is running"
         case .empty: "empty"
         }
@@ -132,13 +126,21 @@ struct Command: Sendable {
         case .move: return (try await broker.move(action, to: QueueName(try form.required("to")))).words
         case .edit:
             guard let details = try await broker.action(action).details else { return "ended already" }
-            guard form["was"] == details.payload.fingerprint else {
+            var change = ActionChange.conflict
+            if form["was"] == details.payload.fingerprint {
+                change = try await broker.edit(
+                    action,
+                    payload: try payload(),
+                    replacing: details.payload,
+                    ifRunning: .next
+                )
+            }
+            if change == .conflict {
                 throw PageError(
                     .conflict,
                     "somebody else has changed the payload since you compared it: compare again"
                 )
             }
-            let change = try await broker.edit(action, payload: try payload(), ifRunning: .next)
             guard form["then"] == "retry", change == .done else { return change.words }
             let count = try await broker.retryNow(QueuePattern(details.queue.rawValue))
             return count > 0 ? "stored, and its queue is tried now" : "stored; its queue waits for no retry"
@@ -180,6 +182,7 @@ extension ActionChange {
         case .done: "done"
         case .deferred: "it is running: this applies when the attempt ends"
         case .running: "not done: it is running"
+        case .conflict: "not done: somebody else has changed it"
         case .missing: "not done: it has ended"
         }
     }

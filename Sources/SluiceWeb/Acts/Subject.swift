@@ -3,7 +3,7 @@ internal import Sluice
 
 /// One thing that an act is done to.
 enum Subject: Sendable {
-    /// A queue, and its head when the operator decided.
+    /// A queue, and what it was about to skip when the operator decided.
     case queue(QueueName, head: ActionID? = nil)
     case letter(ActionID)
     case action(ActionID)

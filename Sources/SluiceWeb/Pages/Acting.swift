@@ -23,7 +23,7 @@ struct Acting {
         guard subjects.count == 1 else { return await start(command, subjects, visit) }
         let result: String
         do {
-            result = try await act(command, subjects[0], visit.person)
+            result = try await command.act(on: subjects[0], site.broker, visit.person)
         } catch {
             await site.audit.note(command.sentence, by: visit.person, "failed: \(error)")
             throw error
@@ -44,19 +44,13 @@ struct Acting {
             total: subjects.count,
             place: place.path + (fields.isEmpty ? "" : "?\(fields)")
         ) { job in
-            await job.run(subjects) { try await act(command, $0, person) }
+            await job.run(subjects) { try await command.act(on: $0, site.broker, person) }
             await site.audit.note("\(command.sentence), job \(job.id)", by: person, job.summary)
         }
         let names = subjects.prefix(50).map(\.words).joined(separator: ", ")
         let begun = "begun, \(subjects.count) in all: \(names)"
         await site.audit.note("\(command.sentence), job \(job.id)", by: person, begun)
         return visit.link("/job", "id", job.id)
-    }
-
-    private func act(_ command: Command, _ subject: Subject, _ person: Operator) async throws -> String {
-        let broker = site.broker
-        guard command.checks else { return try await command.act(on: subject, broker, person) }
-        return try await site.turns.take { try await command.act(on: subject, broker, person) }
     }
 }
 #endif

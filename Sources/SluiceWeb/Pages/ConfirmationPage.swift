@@ -49,7 +49,7 @@ struct ConfirmationPage {
         if command.verb == .skip, case .selected = command.subjects {
             hidden = hidden.setting("head", nil)
             for case .queue(let queue, let head) in subjects {
-                let seen = head ?? site.board.status(of: queue)?.head
+                let seen = head ?? site.board.status(of: queue)?.actionToSkip
                 hidden.add("head", seen?.description ?? "-")
             }
         }
@@ -93,11 +93,9 @@ struct ConfirmationPage {
         guard let status = site.board.status(of: queue) else {
             return "<p>There is no queue with work of exactly this name.</p>"
         }
-        let head: HTML? =
-            command.verb != .skip
-            ? nil : status.head.map { "\(Widgets.action($0, visit)) \(status.headKind ?? "")" }
+        let head = command.verb == .skip ? status.actionToSkip.map { Widgets.action($0, visit) } : nil
         return Widgets.facts([
-            ("Actions", "\(status.depth)"), ("Head", head),
+            ("Actions", "\(status.depth)"), ("To be skipped", head),
             ("Why", Widgets.because(status.because, status.blockedUntil, visit)),
             ("Last error", status.lastError.map { "<pre>\($0)</pre>" }),
         ])

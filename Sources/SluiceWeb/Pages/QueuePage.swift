@@ -53,10 +53,10 @@ struct QueuePage {
 
     private func queueActs(_ status: QueueStatus, hasHold: Bool, _ visit: Visit) -> HTML {
         let queue = Form().setting("queue", status.queue.rawValue)
-        let skip = queue.setting("head", status.head?.description)
+        let skip = queue.setting("head", status.actionToSkip?.description)
         let acts: [HTML] = [
             Widgets.button(.retry, queue, visit), Widgets.button(.skip, skip, visit),
-            status.head.map { head in
+            status.actionToSkip.map { head in
                 "<a class=\"button\" href=\"\(visit.link("/edit", "id", head))\">Edit the head's payload</a> "
             } ?? "",
             Widgets.button(.hold, queue, visit), hasHold ? Widgets.button(.resume, queue, visit) : "",

@@ -146,6 +146,26 @@ extension BrokerConformance {
         #expect(log.elements == ["a", "edited"])
     }
 
+    func staleActs(_ broker: Engine) async throws {
+        let ids = try await broker.enqueue(["a", "b"].map { Note($0) })
+        try await #expect(broker.skipHead(of: "notes", only: ids[1], reason: "r") == .other(ids[0]))
+        try await #expect(broker.status(of: "notes").actionToSkip == ids[0])
+        let shown = try #require(try await broker.action(ids[0]).details?.payload)
+        func edit(replacing old: String) async throws -> ActionChange {
+            try await broker.edit(ids[0], payload: shown, replacing: old, ifRunning: .next)
+        }
+        try await broker.edit(ids[0], to: Note("by another"), ifRunning: .next)
+        try await #expect(edit(replacing: shown) == .conflict)
+        let stored = try await broker.action(ids[0])
+        #expect(try stored.payload(as: Note.self)?.text == "by another")
+        try await #expect(edit(replacing: #require(stored.details?.payload)) == .done)
+        try await #expect(broker.action(ids[0]).details?.payload == shown)
+        try await #expect(broker.skipHead(of: "notes", only: ids[0], reason: "r") == .skipped(ids[0]))
+        try await #expect(broker.skipHead(of: "notes", only: ids[0], reason: "r") == .other(ids[1]))
+        try await #expect(broker.deadLetters().map(\.action) == [ids[0]])
+        try await #expect(edit(replacing: shown) == .missing)
+    }
+
     func moves(_ broker: Engine) async throws {
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, attempt in

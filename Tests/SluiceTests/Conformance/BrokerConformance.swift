@@ -40,6 +40,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .rates: try await rates(broker)
         case .deadLetters: try await deadLetters(broker)
         case .edits: try await edits(broker)
+        case .staleActs: try await staleActs(broker)
         case .moves: try await moves(broker)
         case .cancels: try await cancels(broker)
         case .schedules: try await schedules(broker)
@@ -83,6 +84,7 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case rates = "no more actions of a route start in a time than its rate limit allows"
     case deadLetters = "a dead letter is put back at its old place, or purged"
     case edits = "an edited action runs with its new payload, at its place"
+    case staleActs = "a skip or an edit of what was shown leaves alone what has changed since"
     case moves = "a moved action runs in its new queue; one that is moved to the front runs next"
     case cancels = "a cancelled action is removed, and its handler is cancelled if it runs"
     case schedules = "a scheduled action blocks nothing before its time"

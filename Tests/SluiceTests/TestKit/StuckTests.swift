@@ -35,7 +35,7 @@ import Testing
 
         test.letAttemptsGo()
         let parked = "parked by action \(id) after failure (failed): no"
-        await expectStuck(test, id, parked, "call retryNow(_:) or skipHead(of:reason:)")
+        await expectStuck(test, id, parked, "call retryNow(_:) or skipHead(of:)")
         try await test.broker.retryNow()
         try await #expect(test.settled(id) == .succeeded)
         try await test.close()

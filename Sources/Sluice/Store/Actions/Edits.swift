@@ -144,9 +144,11 @@ final class Edits: TransactionSubject {
         kind: String?,
         payload: String,
         version: Int?,
+        replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next
     ) throws(SQLiteError) -> ActionChange {
         guard let standing = try standing(of: action) else { return .missing }
+        if let old, try !has(action, payload: old) { return .conflict }
         if standing.isRunning {
             if ifRunning == .refuse { return .running }
             try connection.cached(Self.noteEditWhileRunning).bind(1, action.rawValue).run()
@@ -166,6 +168,11 @@ final class Edits: TransactionSubject {
         core.touch(action, in: standing.queue)
         try core.events.record(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
+    }
+
+    private func has(_ action: ActionID, payload: String) throws(SQLiteError) -> Bool {
+        try connection.cached("SELECT payload = ?2 FROM sluice_action_rows WHERE id = ?1")
+            .bind(1, action.rawValue).bind(2, payload).first { $0.bool(0) } ?? false
     }
 
     /// Marks an edit during an attempt, so that a success reports an edit that it has not seen.
@@ -215,6 +222,7 @@ final class Edits: TransactionSubject {
 
     func skipHead(
         of name: QueueName,
+        only expected: ActionID?,
         error: String,
         by discipline: QueueDiscipline?
     ) throws(SQLiteError) -> HeadSkip {
@@ -222,21 +230,27 @@ final class Edits: TransactionSubject {
         let parked = try connection.cached(Self.parkingAction).bind(1, queue.rawValue)
             .first { ActionID(rawValue: $0.int64(0)) }
         if let parked, !mutant("skip of what parked") {
-            return .skipped(try skip(parked, of: queue, error: error))
+            return try skip(parked, only: expected, of: queue, error: error)
         }
         let running = try connection.cached("SELECT action_id FROM sluice_claim_rows WHERE queue_id = ?1")
             .bind(1, queue.rawValue).first { ActionID(rawValue: $0.int64(0)) }
         if let running { return .running(running) }
         let next = try fronts.nextPlace(of: queue, by: fronts.discipline(of: queue, said: discipline))
         guard let next else { return .empty }
-        return .skipped(try skip(next.action, of: queue, error: error))
+        return try skip(next.action, only: expected, of: queue, error: error)
     }
 
-    private func skip(_ action: ActionID, of queue: QueueID, error: String) throws(SQLiteError) -> ActionID {
+    private func skip(
+        _ action: ActionID,
+        only expected: ActionID?,
+        of queue: QueueID,
+        error: String
+    ) throws(SQLiteError) -> HeadSkip {
+        if let expected, action != expected { return .other(action) }
         try failures.makeDeadLetter(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
         try blocks.liftBlock(of: action, in: queue)
         core.touch(queue)
-        return action
+        return .skipped(action)
     }
 
     /// Selects the action that has parked a queue; it need not be the next, and others may run beside it.
