@@ -592,7 +592,7 @@ CREATE FUNCTION sluice_action_states(ids bigint[] DEFAULT NULL, tag text DEFAULT
 RETURNS TABLE (action bigint, phase text, at timestamptz, cause text, ahead bigint, of_queue text, kind text,
                sort_type text, sort_key bytea, own_tag text, gate text, expires_at timestamptz,
                enqueued_at timestamptz, attempts integer, last_error text, payload text, version integer,
-               has_succeeded boolean)
+               has_succeeded boolean, trace text, own_key text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
     SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -621,7 +621,7 @@ BEGIN
             WHERE q.name >= bounds.low AND q.name < bounds.high ORDER BY t.id LIMIT lim);
     END IF;
     RETURN QUERY
-    SELECT t.*
+    SELECT t.*, (SELECT k.key FROM sluice_key_rows AS k WHERE k.action_id = t.id AND t.phase <> 'ended' LIMIT 1)
     FROM (
         SELECT p.id, p.phase,
                CASE p.phase WHEN 'running' THEN p.started_at WHEN 'parked' THEN p.blocked_at
@@ -632,9 +632,9 @@ BEGIN
                           WHERE b.queue_id = p.queue_id AND b.not_before IS NULL
                             AND (b.sort_key, b.id) < (p.sort_key, p.id)) END,
                p.name, p.kind, p.sort_type, p.sort_key, p.tag, p.gate, p.expires_at, p.enqueued_at, p.attempts,
-               p.last_error, p.payload, p.version, NULL::boolean
+               p.last_error, p.payload, p.version, NULL::boolean, p.trace
         FROM (SELECT a.id, a.queue_id, q.name, a.kind, q.sort_type, a.sort_key, a.tag, a.gate, a.expires_at,
-                     a.enqueued_at, a.payload, a.version, a.not_before, s.next_attempt_at, c.started_at, l.blocked_at,
+                     a.enqueued_at, a.payload, a.version, a.trace, a.not_before, s.next_attempt_at, c.started_at, l.blocked_at,
                      l.blocked_by, coalesce(s.attempts, 0) + (c.claim IS NOT NULL)::integer AS attempts,
                      coalesce(CASE WHEN l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable',
                                                          'unknown kind', 'no route') THEN l.blocked_error END,
@@ -655,13 +655,13 @@ BEGIN
               WHERE a.id = ANY (chosen)) AS p
         UNION ALL
         SELECT d.id, 'dead', d.died_at, d.cause, NULL, q.name, d.kind, d.sort_type, d.sort_key, d.tag, d.gate, NULL,
-               d.enqueued_at, d.attempts, d.error, d.payload, d.version, NULL
+               d.enqueued_at, d.attempts, d.error, d.payload, d.version, NULL, d.trace
         FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
         WHERE d.id = ANY (chosen)
         UNION ALL
         SELECT e.id, 'ended', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                -- Known while the action's deduplication key is kept.
-               EXISTS (SELECT FROM sluice_key_rows AS k WHERE k.action_id = e.id AND k.has_succeeded)
+               EXISTS (SELECT FROM sluice_key_rows AS k WHERE k.action_id = e.id AND k.has_succeeded), NULL
         FROM unnest(ids) AS e (id)
         WHERE NOT EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = e.id)
           AND NOT EXISTS (SELECT FROM sluice_dead_rows AS d WHERE d.id = e.id)

@@ -289,9 +289,14 @@ def states_of_actions(db):
         ("retrying", "again", 1),
     )
     worker = fresh(db)
-    action = db.enqueue("a", gate="g", expires_at="2999-01-01")
+    action = db.enqueue("a", gate="g", expires_at="2999-01-01", key="once", trace='{"traceparent":"00"}')
     db.park(action, "failed", "boom")
     found = state_of(db, action)
+    check(
+        "an action says its key and its trace",
+        (found["own_key"], found["trace"]),
+        ("once", '{"traceparent":"00"}'),
+    )
     check(
         "an action that parked its queue says why",
         ((found["phase"], found["cause"], found["last_error"], found["gate"]), found["expires_at"].year),

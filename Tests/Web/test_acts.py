@@ -51,9 +51,12 @@ class Acts(Browsed):
 
     def test_move_front_and_remove(self):
         first = self.enqueue("mail/1", {"n": 1})
-        second = self.enqueue("mail/1", {"n": 2})
+        self.tool("enqueue", "--queue", "mail/1", "--kind", "k", "--payload", "{}", "--key", "once", "--member", "g")
+        second = first + 1
         self.serve()
         self.open(f"action?id={second}")
+        self.assertIn("Deduplication key\nonce", self.text())
+        self.assertIn("Member of groups\ng", self.text())
         self.press("Run next")
         self.confirm("Run next")
         self.open("queue?name=mail/1")

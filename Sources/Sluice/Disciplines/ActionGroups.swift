@@ -8,6 +8,10 @@ package struct ActionGroups: Sendable, Hashable {
         self.joined = joined
     }
 
+    mutating func add(_ name: GroupName, isStart: Bool) {
+        if isStart { started.append(name) } else { joined.append(name) }
+    }
+
     package var isEmpty: Bool { started.isEmpty && joined.isEmpty }
     /// The most groups that one action may start or be a member of: each is checked when the action is due.
     static let limit = 64

@@ -81,6 +81,14 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
         public let tag: String?
         /// The gate that it was enqueued with, if any.
         public let gate: GateName?
+        /// Its deduplication key, if any.
+        public let key: String?
+        /// The groups that it starts: see ``EnqueueOptions/startsGroups``.
+        public var startsGroups: [GroupName] { groups.started }
+        /// The groups that it is a member of.
+        public var memberOf: [GroupName] { groups.joined }
+        /// The fields that the enqueuer's middleware has stored in ``EnqueueContext/trace``.
+        public var trace: [String: String] { TraceText.fields(of: storedTrace) }
         /// The time after which it does not start, if any; `nil` for a dead letter.
         public let expiresAt: Date?
         /// The version of its kind in which the payload was written.
@@ -92,6 +100,8 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
         /// The error of the last failed attempt, or of the dead letter.
         public let lastError: String?
         let stored: StoredPayload
+        private let groups: ActionGroups
+        private let storedTrace: String?
 
         package init(
             queue: QueueName,
@@ -99,6 +109,9 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
             sortKey: SortKey,
             tag: String?,
             gate: GateName?,
+            key: String?,
+            groups: ActionGroups = ActionGroups(),
+            trace: String?,
             expiresAt: Date?,
             enqueuedAt: Date,
             attempts: Int,
@@ -106,6 +119,7 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
             stored: StoredPayload
         ) {
             (self.queue, self.kind, self.sortKey, self.tag, self.gate) = (queue, kind, sortKey, tag, gate)
+            (self.key, self.groups, storedTrace) = (key, groups, trace)
             (self.expiresAt, self.enqueuedAt) = (expiresAt, enqueuedAt)
             (self.attempts, self.lastError, self.stored) = (attempts, lastError, stored)
         }

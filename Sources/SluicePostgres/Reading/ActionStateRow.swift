@@ -12,7 +12,7 @@ struct ActionStateRow {
         return """
             SELECT s.action, s.phase, s.cause, s.ahead, s.of_queue, s.kind, s.sort_type, \
             encode(s.sort_key, 'hex') AS sort_key, s.own_tag, s.gate, s.attempts, s.last_error, s.payload, \
-            s.version, s.has_succeeded, \(times.joined(separator: ", ")) \
+            s.version, s.has_succeeded, s.trace, s.own_key, \(times.joined(separator: ", ")) \
             FROM \(source) AS s
             """
     }
@@ -42,6 +42,8 @@ struct ActionStateRow {
                 sortKey: row.sortKey,
                 tag: row["own_tag"],
                 gate: row["gate"].map { GateName($0) },
+                key: row["own_key"],
+                trace: row["trace"],
                 expiresAt: row.time("expires_at")?.date,
                 enqueuedAt: row.date("enqueued_at"),
                 attempts: Int(row.integer("attempts") ?? 0),

@@ -30,7 +30,10 @@ struct ActionPage {
     }
 
     private func facts(_ state: ActionState, _ details: ActionState.Details, _ visit: Visit) -> HTML {
-        Widgets.facts([
+        let trace = details.trace.sorted { $0.key < $1.key }.map { field -> (String, HTML?) in
+            ("Trace: \(field.key)", "<bdi>\(field.value)</bdi>")
+        }
+        let facts: [(String, HTML?)] = [
             ("State", "\(state.phase.words)"),
             ("Why", state.because.isEmpty ? nil : Widgets.because(state.because, nil, visit)),
             ("Queue", Widgets.queue(details.queue, visit)),
@@ -40,9 +43,17 @@ struct ActionPage {
             ("Enqueued", Widgets.time(details.enqueuedAt, visit.now)),
             ("Expires", details.expiresAt.map { Widgets.time($0, visit.now) }),
             ("Tag", details.tag.map { "<bdi>\($0)</bdi>" }),
+            ("Deduplication key", details.key.map { "<bdi>\($0)</bdi>" }),
+            ("Starts groups", Self.names(details.startsGroups)),
+            ("Member of groups", Self.names(details.memberOf)),
             ("Gate", details.gate.map { "\($0.rawValue)" }),
             ("Last error", details.lastError.map { "<pre>\($0)</pre>" }),
-        ])
+        ]
+        return Widgets.facts(facts + trace)
+    }
+
+    private static func names(_ groups: [GroupName]) -> HTML? {
+        groups.isEmpty ? nil : "<bdi>\(groups.map(\.rawValue).joined(separator: ", "))</bdi>"
     }
 
     private func acts(_ state: ActionState, _ details: ActionState.Details, _ visit: Visit) -> HTML {

@@ -18,6 +18,20 @@ import Testing
         return phases
     }
 
+    @Test("An action and a dead letter say the options that they were enqueued with", arguments: Place.allCases)
+    func options(_ place: Place) async throws {
+        let broker = try await Site(place).broker()
+        let options = EnqueueOptions(tag: "t", gate: "g", key: "k", startsGroups: ["s"], memberOf: ["a", "b"])
+        let id = try await broker.enqueue(Note("a"), options).id
+        for isDead in [false, true] {
+            if isDead { try await #expect(broker.skipHead(of: "notes") == .skipped(id)) }
+            let details = try #require(try await broker.action(id).details)
+            #expect(details.tag == "t" && details.gate == "g" && (isDead || details.key == "k"))
+            #expect(details.startsGroups == ["s"] && details.memberOf == ["a", "b"])
+        }
+        await broker.close()
+    }
+
     @Test(
         "G15: waiting, with its place and the reason of what is ahead; scheduled; retrying; dead"
     )

@@ -321,10 +321,11 @@ extension BrokerConformance {
             // A release spends no attempt.
             return releases.elements == [1] ? .release(after: .seconds(9), because: "busy") : .success
         }
-        let options = EnqueueOptions(tag: "t")
+        let options = EnqueueOptions(tag: "t", key: "k")
         let ids = try await broker.enqueue(contentsOf: [Note("a"), Note("dies", in: "other")], options)
         let first = try await broker.action(ids[0])
         #expect(first.phase == .waiting && first.ahead == 0)
+        #expect(first.details?.key == "k" && first.details?.trace == [:])
         try await running(broker) {
             try await until { try await broker.action(ids[0]).lastError == "busy" }
             let due = now.addingTimeInterval(9)

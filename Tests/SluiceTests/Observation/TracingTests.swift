@@ -145,6 +145,7 @@ import Tracing
         #expect(stored.map { $0 == nil } == [true, false, false, true])
         let fields = TraceText.fields(of: stored[1])
         #expect(Set(fields.keys) == [InMemoryTracer.traceIDKey, InMemoryTracer.spanIDKey])
+        try await #expect(plain.action(ActionID(rawValue: 2)).details?.trace == fields)
         await plain.close()
     }
 }

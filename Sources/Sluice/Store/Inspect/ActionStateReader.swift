@@ -52,12 +52,28 @@ struct ActionStateReader {
         countedBy queues: QueueTable? = nil
     ) throws(SQLiteError) -> [ActionState] {
         let list = "[\(ids.map { "\($0.rawValue)" }.joined(separator: ","))]"
-        let living = try livingStates(list, countedBy: queues)
-        return try (living + deadLetters(list)).sorted { $0.id < $1.id }
+        let groups = try groups(list)
+        let living = try livingStates(list, groups, countedBy: queues)
+        return try (living + deadLetters(list, groups)).sorted { $0.id < $1.id }
+    }
+
+    private typealias GroupsOfActions = [ActionID: ActionGroups]
+
+    private func groups(_ list: String) throws(SQLiteError) -> GroupsOfActions {
+        try connection.cached(
+            """
+            SELECT action_id, name, is_start FROM sluice_group_rows
+            WHERE action_id IN (SELECT value FROM json_each(?1)) ORDER BY action_id, name
+            """
+        ).bind(1, list).all { (ActionID(rawValue: $0.int64(0)), GroupName($0.text(1)), isStart: $0.bool(2)) }
+            .reduce(into: [:]) { found, row in
+                found[row.0, default: ActionGroups()].add(row.1, isStart: row.isStart)
+            }
     }
 
     private func livingStates(
         _ list: String,
+        _ groups: GroupsOfActions,
         countedBy queues: QueueTable?
     ) throws(SQLiteError) -> [ActionState] {
         let found = try connection.cached(
@@ -69,7 +85,8 @@ struct ActionStateReader {
                             s.last_error), c.started_at_us,
                    iif(q.blocked_action_id = a.id AND q.blocked_by <> 'failing', q.blocked_by, NULL),
                    q.blocked_at_us, s.next_attempt_at_us, a.not_before_us, a.queue_id, q.is_reversed,
-                   a.expires_at_us, a.gate
+                   a.expires_at_us, a.gate, a.trace,
+                   (SELECT key FROM sluice_key_rows WHERE action_id = a.id)
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id
@@ -78,7 +95,7 @@ struct ActionStateReader {
             """
         ).bind(1, list).bind(2, living).all { row in
             (
-                state: state(row), place: Place(row, key: 3, action: 0), queue: row.int64(16),
+                state: state(row, groups), place: Place(row, key: 3, action: 0), queue: row.int64(16),
                 isReversed: row.bool(17)
             )
         }
@@ -93,11 +110,15 @@ struct ActionStateReader {
         }
     }
 
-    private func deadLetters(_ list: String) throws(SQLiteError) -> [ActionState] {
+    private func deadLetters(
+        _ list: String,
+        _ groups: GroupsOfActions
+    ) throws(SQLiteError) -> [ActionState] {
         try connection.cached(
             """
             SELECT d.id, q.name, d.kind, d.sort_key, d.sort_type, d.tag, d.enqueued_at_us, d.payload,
-                   d.version, d.attempts, d.error, d.cause, d.died_at_us, d.gate
+                   d.version, d.attempts, d.error, d.cause, d.died_at_us, d.gate, d.trace,
+                   (SELECT key FROM sluice_key_rows WHERE action_id = d.id)
             FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
             WHERE d.id IN (SELECT value FROM json_each(?1))
             """
@@ -107,18 +128,27 @@ struct ActionStateReader {
             return ActionState(
                 id: ActionID(rawValue: row.int64(0)),
                 phase: .dead(cause, at: Timestamp(microseconds: row.int64(12)).date),
-                details: details(row, gate: 13)
+                details: details(row, groups, options: 13)
             )
         }
     }
 
-    private func details(_ row: Row, gate: Int32, expiresAt: Timestamp? = nil) -> ActionState.Details {
+    /// - Parameter first: The column of the gate; trace and key come after it.
+    private func details(
+        _ row: Row,
+        _ groups: GroupsOfActions,
+        options first: Int32,
+        expiresAt: Timestamp? = nil
+    ) -> ActionState.Details {
         ActionState.Details(
             queue: QueueName(row.text(1)),
             kind: row.text(2),
             sortKey: SortKey(PlaceKey(row, 3), SortKey.Kind(rawValue: row.text(4)) ?? .arrival),
             tag: row.optionalText(5),
-            gate: row.optionalText(gate).map { GateName($0) },
+            gate: row.optionalText(first).map { GateName($0) },
+            key: row.optionalText(first + 2),
+            groups: groups[ActionID(rawValue: row.int64(0))] ?? ActionGroups(),
+            trace: row.optionalText(first + 1),
             expiresAt: expiresAt?.date,
             enqueuedAt: Timestamp(microseconds: row.int64(6)).date,
             attempts: row.count(9),
@@ -127,7 +157,7 @@ struct ActionStateReader {
         )
     }
 
-    private func state(_ row: Row) -> ActionState {
+    private func state(_ row: Row, _ groups: GroupsOfActions) -> ActionState {
         func time(_ column: Int32) -> Timestamp? {
             row.optionalInt64(column).map(Timestamp.init(microseconds:))
         }
@@ -146,7 +176,7 @@ struct ActionStateReader {
         return ActionState(
             id: ActionID(rawValue: row.int64(0)),
             phase: phase,
-            details: details(row, gate: 19, expiresAt: time(18))
+            details: details(row, groups, options: 19, expiresAt: time(18))
         )
     }
 
