@@ -44,6 +44,9 @@ public struct OperatorServer: Service {
     public func run() async throws {
         let router = Router()
         page.addRoutes(to: router)
+        let gate = RequestGate(page: page)
+        router.get("**") { request, _ in await gate.missing(request) }
+        router.post("**") { request, _ in await gate.missing(request) }
         let limits = HTTP1Channel.Configuration(
             idleTimeout: .seconds(60),
             httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1_024, maxHeaderListSize: 32 * 1_024)

@@ -289,13 +289,14 @@ def states_of_actions(db):
         ("retrying", "again", 1),
     )
     worker = fresh(db)
-    action = db.enqueue("a", gate="g", expires_at="2999-01-01", key="once", trace='{"traceparent":"00"}')
+    action = db.enqueue("a", gate="g", expires_at="2999-01-01", key="once")
+    db.run("UPDATE sluice_action_rows SET trace = '{}' WHERE id = %s", action)
     db.park(action, "failed", "boom")
     found = state_of(db, action)
     check(
         "an action says its key and its trace",
         (found["own_key"], found["trace"]),
-        ("once", '{"traceparent":"00"}'),
+        ("once", "{}"),
     )
     check(
         "an action that parked its queue says why",

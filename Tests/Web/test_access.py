@@ -96,10 +96,14 @@ class Requests(Served):
         self.serve()
         for path in ["/", "/queues", "/nothing-here", "/action?id=x"]:
             _, headers, _ = self.request("GET", path)
-            if path != "/nothing-here":
-                self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
-                self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
-                self.assertEqual(headers["Cache-Control"], "no-store")
+            self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertEqual(headers["Cache-Control"], "no-store")
+        for method in ["GET", "POST"]:
+            status, _, text = self.request(method, "/<nothing-here>")
+            self.assertEqual(status, 404)
+            self.assertIn("there is no page", text)
+            self.assertNotIn("<nothing", text)
         _, headers, _ = self.request("GET", "/")
         for word in ["HttpOnly", "SameSite=Strict", "Path=/"]:
             self.assertIn(word, headers["Set-Cookie"])
@@ -122,7 +126,7 @@ class Requests(Served):
         """Each is refused with a sentence, and no field is an error of the server."""
         self.serve()
         for path in ["/queues?state=none", "/queue", "/action?id=0", "/action?id=99999999999999999999", "/job?id=9",
-                     "/dead?cause=none", "/dead?after=77", "/confirm?act=none", "/confirm?act=retry",
+                     "/dead?cause=none", "/queue?name=a&from=-1", "/holds?after=x", "/dead?after=77", "/confirm?act=none", "/confirm?act=retry",
                      "/confirm?act=end&hold=x", "/live?view=/none", "/queue?name=%00", "/queues?after=x.y"]:
             status, _, text = self.request("GET", path)
             self.assertLess(status, 500, path)

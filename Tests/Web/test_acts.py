@@ -109,6 +109,28 @@ class Acts(Browsed):
         self.wait_for_text("2 ended", "#progress")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_holds"), "0")
 
+    def test_pages_of_rows(self):
+        """Gates, holds and the actions of a queue: each is on one page."""
+        self.enqueue("mail/1", {})
+        for view, columns, row, count in [("holds", "scope, holder", "'q/' || i, 'ops'", 450),
+                                          ("gates", "gate", "'g/' || i", 450),
+                                          ("actions", "queue, kind, payload", "'mail/1', 'k', '{}'", 119)]:
+            numbers = f"WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})"
+            self.sql(f"{numbers} INSERT INTO sluice_{view} ({columns}) SELECT {row} FROM n")
+        self.serve()
+        for path, row, pages in [("holds", "#holds", [200, 200, 50]), ("gates", "#gates", [200, 200, 50]),
+                                 ("queue?name=mail/1", "#actions", [50, 50, 20])]:
+            self.open(path)
+            names = []
+            for count in pages:
+                found = [place.text for place in self.all(f"{row} tbody th")]
+                self.assertEqual(len(found), count, path)
+                names += found
+                if len(names) < sum(pages):
+                    self.press("Next page")
+            self.assertEqual(len(set(names)), sum(pages), path)
+            self.assertEqual(self.all("a.next"), [], path)
+
     def test_enqueue(self):
         self.serve_empty()
         self.open("enqueue")

@@ -31,6 +31,11 @@ struct RequestGate: Sendable {
         }
     }
 
+    /// The answer where no page is.
+    func missing(_ request: Request) async -> Response {
+        await answer(request, "/") { _ in throw PageError(.notFound, "there is no page \(request.uri.path)") }
+    }
+
     /// The question before an act, with the fields of a form.
     func ask(_ request: Request) async -> Response {
         await answer(request, "/confirm", isForm: true) { visit in

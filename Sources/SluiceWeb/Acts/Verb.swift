@@ -21,11 +21,7 @@ enum Verb: String, Sendable, CaseIterable {
             case .letter: return .letter(try ActionID(field: text))
             case .action: return .action(try ActionID(field: text))
             case .gate: return .gate(GateName(text))
-            case .hold:
-                guard let number = Int64(text) else {
-                    throw PageError(.invalid, "'\(text)' is no number of a hold")
-                }
-                return .hold(HoldID(rawValue: number))
+            case .hold: return .hold(try HoldID(field: text))
             case .newAction: return .newAction
             }
         }

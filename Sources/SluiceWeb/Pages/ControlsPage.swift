@@ -6,13 +6,21 @@ internal import Sluice
 struct ControlsPage {
     let site: OperatorPage
 
+    /// The most gates or holds on a page.
+    private static let rowsOnPage = 200
+
     /// The gates that have been opened or closed.
     func gates(_ visit: Visit) async throws -> Page {
         var page = Page("Gates", in: "Gates")
-        let gates = try await site.broker.gates()
+        let after = visit.query["after"] ?? ""
+        let all = try await site.broker.gates().filter { after.utf8.lexicographicallyPrecedes($0.name.rawValue.utf8) }
+        let gates = Array(all.prefix(Self.rowsOnPage))
         let table = page.live("gates", Self.gateTable(gates, visit, isSelectable: visit.mayAct))
         let acts: [(Verb, String)] = [(.open, "Open selected"), (.close, "Close selected")]
         page.add(gates.isEmpty ? table : Widgets.selection(acts, table, visit))
+        if all.count > gates.count, let last = gates.last {
+            page.add(Widgets.nextPage(visit.link("/gates", "after", last.name.rawValue)))
+        }
         guard visit.mayAct else { return page }
         page.add(
             """
@@ -50,9 +58,14 @@ struct ControlsPage {
     /// The current holds.
     func holds(_ visit: Visit) async throws -> Page {
         var page = Page("Holds", in: "Holds")
-        let holds = try await site.broker.holds()
+        let after = try visit.query["after"].map { try HoldID(field: $0) }
+        let all = try await site.broker.holds().filter { $0.id.rawValue > after?.rawValue ?? 0 }
+        let holds = Array(all.prefix(Self.rowsOnPage))
         let table = page.live("holds", Self.holdTable(holds, visit, isSelectable: visit.mayAct))
         page.add(holds.isEmpty ? table : Widgets.selection([(.end, "End selected")], table, visit))
+        if all.count > holds.count, let last = holds.last {
+            page.add(Widgets.nextPage(visit.link("/holds", "after", last.id)))
+        }
         guard visit.mayAct else { return page }
         page.add(
             """
@@ -82,6 +95,16 @@ struct ControlsPage {
             },
             empty: "Nothing is held."
         )
+    }
+}
+
+extension HoldID {
+    /// Reads a number from the field of a query or a form.
+    init(field text: String) throws(PageError) {
+        guard let number = Int64(text) else {
+            throw PageError(.invalid, "'\(text)' is no number of a hold")
+        }
+        self.init(rawValue: number)
     }
 }
 #endif

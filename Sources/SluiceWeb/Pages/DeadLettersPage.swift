@@ -33,9 +33,7 @@ struct DeadLettersPage {
         page.add(visit.mayAct && !letters.isEmpty ? acts : table)
         if letters.count > Self.lettersOnPage {
             let query = visit.query.setting("after", letters[Self.lettersOnPage - 1].id.description)
-            page.add(
-                "<p><a class=\"next\" rel=\"next\" href=\"\(visit.link("/dead", query))\">Next page</a></p>"
-            )
+            page.add(Widgets.nextPage(visit.link("/dead", query)))
         }
         return page
     }

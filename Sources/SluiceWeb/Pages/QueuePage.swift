@@ -9,6 +9,9 @@ struct QueuePage {
     /// The most actions of a queue on its page.
     static let actionsOnPage = 50
 
+    /// How many actions can be paged through: each page reads those before it too.
+    private static let actionLimit = 1_000
+
     /// A queue: why it does not move, its actions in order, and what concerns it.
     func queue(_ visit: Visit) async throws -> Page {
         guard let name = visit.query["name"] else { throw PageError(.invalid, "give the name of a queue") }
@@ -19,12 +22,17 @@ struct QueuePage {
         let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
         let hasHold = holds.contains { $0.pattern.rawValue == name }
         if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
-        let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: Self.actionsOnPage + 1)
+        let first = try Self.place(visit.query["from"])
+        let limit = first + Self.actionsOnPage + 1
+        let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: limit).dropFirst(first)
         page.add("<h2>Actions, in the order in which they run</h2>")
         let table = page.live("actions", actionTable(actions, visit))
         page.add(visit.mayAct && !actions.isEmpty ? selection(table, visit) : table)
         if actions.count > Self.actionsOnPage {
-            page.add("<p>The first \(Self.actionsOnPage) of \(status.depth).</p>")
+            let end = first + Self.actionsOnPage
+            page.add("<p>\(first + 1) to \(end) of \(status.depth).</p>")
+            let query = visit.query.setting("from", "\(end)")
+            if end < Self.actionLimit { page.add(Widgets.nextPage(visit.link("/queue", query))) }
         }
         if let head = status.head {
             let attempts = try await site.broker.failedAttempts(of: head)
@@ -33,6 +41,14 @@ struct QueuePage {
         }
         page.add(try await concerning(holds, status, visit))
         return page
+    }
+
+    private static func place(_ text: String?) throws(PageError) -> Int {
+        guard let text else { return 0 }
+        guard let place = Int(text), (0..<actionLimit).contains(place) else {
+            throw PageError(.invalid, "'\(text)' is no place from 0 to \(actionLimit - 1)")
+        }
+        return place
     }
 
     private func statusFacts(_ status: QueueStatus, _ visit: Visit) -> HTML {
@@ -76,7 +92,7 @@ struct QueuePage {
         """
     }
 
-    private func actionTable(_ actions: [ActionSummary], _ visit: Visit) -> HTML {
+    private func actionTable(_ actions: ArraySlice<ActionSummary>, _ visit: Visit) -> HTML {
         Widgets.table(
             "Actions",
             Widgets.selectAll(visit.mayAct) + [

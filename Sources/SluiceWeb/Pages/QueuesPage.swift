@@ -47,9 +47,7 @@ struct QueuesPage {
         )
         if let next = extract.next {
             let query = visit.query.setting("after", next.text)
-            page.add(
-                "<p><a class=\"next\" rel=\"next\" href=\"\(visit.link("/queues", query))\">Next page</a></p>"
-            )
+            page.add(Widgets.nextPage(visit.link("/queues", query)))
         }
         return page
     }

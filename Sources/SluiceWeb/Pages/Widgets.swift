@@ -127,6 +127,10 @@ enum Widgets {
             """
     }
 
+    static func nextPage(_ link: String) -> HTML {
+        "<p><a class=\"next\" rel=\"next\" href=\"\(link)\">Next page</a></p>"
+    }
+
     /// Pairs of a name and a value.
     static func facts(_ facts: [(String, HTML?)]) -> HTML {
         let rows = facts.compactMap { name, value in
