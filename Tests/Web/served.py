@@ -1,8 +1,9 @@
-"""A file with queues, the page that serves it, and what runs it."""
+"""A file or a server with queues, the page that serves it, and what runs it."""
 
 import http.client
 import json
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -32,13 +33,14 @@ class Served(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.file = self.folder / "q.sqlite"
+        self.store = ["--file", self.file]
         self.processes = []
         self.addCleanup(self.end_all)
 
     def tool(self, *arguments, text=None):
         """What a verb of the tool prints."""
         done = subprocess.run(
-            [TOOL, arguments[0], "--file", self.file, *arguments[1:]],
+            [TOOL, arguments[0], *self.store, *arguments[1:]],
             input=text, capture_output=True, text=True, check=False,
         )
         if done.returncode not in (0, 1):
@@ -50,7 +52,7 @@ class Served(unittest.TestCase):
         return int(self.tool("enqueue", "--queue", queue, "--kind", kind, "--payload", json.dumps(payload)))
 
     def sql(self, query):
-        """What the sqlite3 shell prints for a query."""
+        """What the shell of the store prints for a query."""
         done = subprocess.run(
             ["sqlite3", "-cmd", ".timeout 5000", self.file, query], capture_output=True, text=True, check=True
         )
@@ -65,12 +67,12 @@ class Served(unittest.TestCase):
 
     def run_queues(self, *arguments):
         """Starts what sends the messages."""
-        return self.start("run", "--file", self.file, "--exec", SENDER, *arguments)
+        return self.start("run", *self.store, "--exec", SENDER, *arguments)
 
     def serve(self, *arguments):
         """Starts the page, and remembers its address once it serves."""
         self.page = self.start(
-            "serve", "--file", self.file, "--port", "0", *self.options, *arguments,
+            "serve", *self.store, "--port", "0", *self.options, *arguments,
             errors=open(self.folder / "log", "w"),
         )
         self.url = self.page.stdout.readline().strip()
@@ -105,3 +107,33 @@ class Served(unittest.TestCase):
             return answer.status, dict(answer.getheaders()), answer.read().decode()
         finally:
             connection.close()
+
+
+class OnServer:
+    """The same with the queues on a PostgreSQL server of its own, for a test that is the other base."""
+
+    def setUp(self):
+        if not shutil.which("psql"):
+            self.skipTest("there is no psql")
+        server = subprocess.Popen(
+            [ROOT / ".ci/postgres"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        line = server.stdout.readline()
+        self.addCleanup(self.end_server, server)
+        if not line:
+            self.skipTest("there is no server of PostgreSQL")
+        self.place = line.split()[0]
+        super().setUp()
+        self.store = ["--postgres", f"postgres:///postgres?host={self.place}&user=postgres"]
+
+    @staticmethod
+    def end_server(server):
+        # Its input ends.
+        server.communicate(timeout=60)
+
+    def sql(self, query):
+        done = subprocess.run(
+            ["psql", "-h", self.place, "-U", "postgres", "-At", "-c", query],
+            env={**os.environ, "PGOPTIONS": "-c search_path=sluice"}, capture_output=True, text=True, check=True,
+        )
+        return done.stdout.strip()

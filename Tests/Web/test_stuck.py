@@ -5,6 +5,7 @@ import json
 from selenium.webdriver.common.keys import Keys
 
 from browser import Browsed
+from served import OnServer
 
 
 class Stuck(Browsed):
@@ -59,3 +60,7 @@ class Stuck(Browsed):
         self.wait_for_text("There is no action", "#state")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "0")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "0")
+
+
+class StuckOnServer(OnServer, Stuck):
+    """The same with the queues on PostgreSQL."""
