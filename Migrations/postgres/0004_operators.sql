@@ -485,8 +485,8 @@ $$;
 
 -- Replaces the payload of an action, and its kind and version if they are given; queue, place and attempts stay. If it
 -- was parked because its payload did not decode or its kind was unknown, it is tried again. 'done'. 'deferred': it
--- runs, and the edit is for its next attempt. 'running': it runs, and if_running is 'refuse'. 'conflict': `old` is given,
--- and another payload is stored. 'missing'.
+-- runs, and the edit is for its next attempt. 'running': it runs, and if_running is 'refuse'. 'conflict': not `old` is
+-- stored, but another payload. 'missing'.
 CREATE FUNCTION sluice_edit(action bigint, kind text, payload text, version integer, if_running text DEFAULT 'next',
                             old text DEFAULT NULL)
 RETURNS text

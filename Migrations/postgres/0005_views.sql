@@ -634,8 +634,8 @@ BEGIN
                p.name, p.kind, p.sort_type, p.sort_key, p.tag, p.gate, p.expires_at, p.enqueued_at, p.attempts,
                p.last_error, p.payload, p.version, NULL::boolean, p.trace
         FROM (SELECT a.id, a.queue_id, q.name, a.kind, q.sort_type, a.sort_key, a.tag, a.gate, a.expires_at,
-                     a.enqueued_at, a.payload, a.version, a.trace, a.not_before, s.next_attempt_at, c.started_at, l.blocked_at,
-                     l.blocked_by, coalesce(s.attempts, 0) + (c.claim IS NOT NULL)::integer AS attempts,
+                     a.enqueued_at, a.payload, a.version, a.trace, a.not_before, s.next_attempt_at, c.started_at,
+                     l.blocked_at, l.blocked_by, coalesce(s.attempts, 0) + (c.claim IS NOT NULL)::integer AS attempts,
                      coalesce(CASE WHEN l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable',
                                                          'unknown kind', 'no route') THEN l.blocked_error END,
                               s.last_error) AS last_error,

@@ -64,9 +64,9 @@ extension Broker {
     ///
     /// Throws ``SluiceError`` `payloadNotJSON`, `payloadTooLarge`, `payloadNotSealed`.
     ///
-    /// - Parameter old: The payload that was shown to who edits it (``ActionState/Details/payload``). If another
-    ///   one is stored by now, nothing is changed, and the result is ``ActionChange/conflict``. `nil`: whatever
-    ///   is stored.
+    /// - Parameter old: The payload that the editor was shown (``ActionState/Details/payload``). If another
+    ///   one is stored by now, nothing is changed, and the result is ``ActionChange/conflict``. `nil`:
+    ///   whatever is stored.
     @discardableResult
     public func edit(
         _ action: ActionID,
@@ -129,7 +129,7 @@ extension Broker {
     /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
     /// runs: nothing has been changed; cancel it instead.
     ///
-    /// - Parameter action: The action that was shown to who skips it (``QueueStatus/actionToSkip``). If it would
+    /// - Parameter action: The action that the operator was shown (``QueueStatus/actionToSkip``). If it would
     ///   be another one by now, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil`: any.
     @discardableResult
     public func skipHead(

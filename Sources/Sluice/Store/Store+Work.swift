@@ -28,8 +28,9 @@ extension Store {
         }
     }
 
-    /// Whether any connection may have committed since the last call; `nil`: at first, and not since the first
-    /// read. Always `false` in memory.
+    /// Whether any connection may have committed since the last call; always `false` in memory.
+    ///
+    /// At the first call, `nil` means: not since the first read.
     func hasNewCommits() async throws(SluiceError) -> Bool? {
         guard let reader else { return false }
         return try await reader.hasNewCommits()

@@ -109,7 +109,8 @@ struct Command: Sendable {
         _ broker: any ActionBroker,
         _ person: Operator
     ) async throws -> String {
-        let error = try await broker.status(of: queue).lastError.map { "; last error: \($0.prefix(500))" } ?? ""
+        let last = try await broker.status(of: queue).lastError
+        let error = last.map { "; last error: \($0.prefix(500))" } ?? ""
         let reason = form["reason"] ?? "skipped by \(person.name)\(error)"
         // Not another one that has become the head since the operator saw it.
         return switch try await broker.skipHead(of: queue, only: head, reason: reason) {

@@ -137,7 +137,8 @@ final class Board: Sendable {
     /// Returns the queues that match, each with what a skip would take, in order of their names.
     func matching(_ filter: QueueFilter) -> [Subject] {
         let found = memory.withLock { memory in
-            memory.lanes.values.filter { filter.matches($0) }.map { ($0.status.queue, $0.status.actionToSkip) }
+            memory.lanes.values.filter { filter.matches($0) }
+                .map { ($0.status.queue, $0.status.actionToSkip) }
         }
         return found.sorted { $0.0.rawValue.utf8.lexicographicallyPrecedes($1.0.rawValue.utf8) }
             .map { .queue($0, head: $1) }

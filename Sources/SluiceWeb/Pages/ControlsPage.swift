@@ -13,7 +13,9 @@ struct ControlsPage {
     func gates(_ visit: Visit) async throws -> Page {
         var page = Page("Gates", in: "Gates")
         let after = visit.query["after"] ?? ""
-        let all = try await site.broker.gates().filter { after.utf8.lexicographicallyPrecedes($0.name.rawValue.utf8) }
+        let all = try await site.broker.gates().filter { gate in
+            after.utf8.lexicographicallyPrecedes(gate.name.rawValue.utf8)
+        }
         let gates = Array(all.prefix(Self.rowsOnPage))
         let table = page.live("gates", Self.gateTable(gates, visit, isSelectable: visit.mayAct))
         let acts: [(Verb, String)] = [(.open, "Open selected"), (.close, "Close selected")]
