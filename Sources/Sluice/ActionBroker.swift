@@ -360,6 +360,12 @@ extension ActionBroker {
     /// Stops the broker; handlers have as long as they need.
     @_disfavoredOverload public func stop() async { await stop(grace: nil) }
 
+    /// Makes the action that parked a queue a dead letter, or else the head.
+    @_disfavoredOverload @discardableResult
+    public func skipHead(of queue: QueueName, reason: String) async throws(SluiceError) -> HeadSkip {
+        try await skipHead(of: queue, only: nil, reason: reason)
+    }
+
     /// Ends the waits for retries in all queues, or in those of a pattern.
     @_disfavoredOverload
     @discardableResult public func retryNow() async throws(SluiceError) -> Int { try await retryNow(.all) }

@@ -177,13 +177,13 @@ import Testing
             size: ScreenSize(columns: 40, rows: 9),
             paint: Paint(isOn: false)
         )
-        #expect(drawing.lines(model).last?.hasPrefix("y: skip 1 of a?") == true)
+        #expect(drawing.lines(model).last?.hasPrefix("y: skip 7 of a?") == true)
         #expect(drawing.name(of: "conversation/2026/11/42") == "conver…/11/42")
         // Another picture comes before the answer.
         model.show(picture([queue("b", Self.parking)]))
-        #expect(drawing.lines(model).last?.hasPrefix("y: skip 1 of a?") == true)
+        #expect(drawing.lines(model).last?.hasPrefix("y: skip 7 of a?") == true)
         let yes = model.press(.character("y"), pageSize: 10)
-        #expect(yes == .skip("a", ActionID(rawValue: 1)))
+        #expect(yes == .skip("a", ActionID(rawValue: 7)))
         #expect(model.mode == .lanes && model.message.isEmpty)
         for key in [Key.character("n"), .enter, .escape, .character("s"), .character("q")] {
             _ = model.press(.character("s"), pageSize: 10)

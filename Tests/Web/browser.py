@@ -115,6 +115,11 @@ class Browsed(served.Served):
         """Waits for live updates, without a reload."""
         self.wait(lambda: text in self.script_text(selector), f"'{text}' does not appear", seconds)
 
+    def texts(self, selector):
+        """The texts of all that match at one moment."""
+        script = "return [...document.querySelectorAll(arguments[0])].map(place => place.innerText)"
+        return self.driver.execute_script(script, selector)
+
     def script_text(self, selector):
         """The text of an element which may be replaced meanwhile."""
         return self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)

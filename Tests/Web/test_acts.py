@@ -123,7 +123,7 @@ class Acts(Browsed):
             self.open(path)
             names = []
             for count in pages:
-                found = [place.text for place in self.all(f"{row} tbody th")]
+                found = self.texts(f"{row} tbody th")
                 self.assertEqual(len(found), count, path)
                 names += found
                 if len(names) < sum(pages):

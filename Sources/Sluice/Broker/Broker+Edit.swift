@@ -65,8 +65,7 @@ extension Broker {
     /// Throws ``SluiceError`` `payloadNotJSON`, `payloadTooLarge`, `payloadNotSealed`.
     ///
     /// - Parameter old: The payload that the editor was shown (``ActionState/Details/payload``). If another
-    ///   one is stored by now, nothing is changed, and the result is ``ActionChange/conflict``. `nil`:
-    ///   whatever is stored.
+    ///   one is stored, nothing is changed, and the result is ``ActionChange/conflict``. `nil`: any.
     @discardableResult
     public func edit(
         _ action: ActionID,
@@ -129,8 +128,8 @@ extension Broker {
     /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
     /// runs: nothing has been changed; cancel it instead.
     ///
-    /// - Parameter action: The action that the operator was shown (``QueueStatus/actionToSkip``). If it would
-    ///   be another one by now, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil`: any.
+    /// - Parameter action: The action that the operator was shown (``QueueStatus/actionToSkip``). If another
+    ///   one would be skipped, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil`: any.
     @discardableResult
     public func skipHead(
         of queue: QueueName,

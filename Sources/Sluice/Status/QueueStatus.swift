@@ -88,7 +88,7 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     /// A word for its state.
     public var state: State { because.first?.state ?? .empty }
 
-    /// The action that ``Broker/skipHead(of:only:reason:)`` takes: what has parked the queue, or the head.
+    /// The action that ``Broker/skipHead(of:only:reason:)`` skips: the one of the parking, or the head.
     public var actionToSkip: ActionID? {
         for case .parked(let action, _, _, _) in because { return action }
         return head

@@ -36,7 +36,7 @@ struct Skip: AsyncParsableCommand {
     static let defaultReason = "skipped"
 
     func run() async throws {
-        let skip = try await store.withBroker { try await $0.skipHead(of: queue, only: nil, reason: reason) }
+        let skip = try await store.withBroker { try await $0.skipHead(of: queue, reason: reason) }
         let (word, id): (String, ActionID?) =
             switch skip {
             case .skipped(let id): ("skipped", id)

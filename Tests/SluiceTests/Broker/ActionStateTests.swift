@@ -18,9 +18,10 @@ import Testing
         return phases
     }
 
-    @Test("An action and a dead letter say the options that they were enqueued with", arguments: Place.allCases)
+    @Test("Actions and dead letters say with what options they were enqueued", arguments: Place.allCases)
     func options(_ place: Place) async throws {
-        let broker = try await Site(place).broker()
+        let site = try Site(place)
+        let broker = try await site.broker()
         let options = EnqueueOptions(tag: "t", gate: "g", key: "k", startsGroups: ["s"], memberOf: ["a", "b"])
         let id = try await broker.enqueue(Note("a"), options).id
         for isDead in [false, true] {

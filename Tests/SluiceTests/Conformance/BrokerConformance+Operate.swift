@@ -162,7 +162,7 @@ extension BrokerConformance {
         try await #expect(broker.action(ids[0]).details?.payload == shown)
         try await #expect(broker.skipHead(of: "notes", only: ids[0], reason: "r") == .skipped(ids[0]))
         try await #expect(broker.skipHead(of: "notes", only: ids[0], reason: "r") == .other(ids[1]))
-        try await #expect(broker.deadLetters().map(\.action) == [ids[0]])
+        try await #expect(broker.deadLetters().map(\.id) == [ids[0]])
         try await #expect(edit(replacing: shown) == .missing)
     }
 

@@ -14,7 +14,7 @@ final class Reader: Sendable {
     private nonisolated(unsafe) var schema = SchemaCheck()
     /// Confined to `queue`: the connection's `data_version` at the last look for commits.
     private nonisolated(unsafe) var version: String?
-    /// Confined to `queue`: the first connection's `data_version` before its first read, until the first look.
+    /// Confined to `queue`: `data_version` before the first read, until the first look for commits.
     private nonisolated(unsafe) var firstVersion: String?
     /// Confined to `queue`.
     private nonisolated(unsafe) var hasBegun = false
