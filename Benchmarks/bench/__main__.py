@@ -63,7 +63,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sluice-bench-", dir=options.directory) as name:
         bench = Bench(HERE / ".build" / "release", Path(name))
         disk = machine.Disk(Path(name))
-        facts = machine.describe(bench.sqlite_version(), disk)
+        facts = [*machine.describe(bench.sqlite_version(), disk), f"commit {machine.commit()}"]
         facts.append(f"{bench.write_payloads()}; medians of {plan.rounds}")
         before = machine.load_average()
         stage = Stage(plan, bench, disk)

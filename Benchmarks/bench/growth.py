@@ -6,7 +6,6 @@ that are not measured again keep what they had, each with its own machine and da
 
 import argparse
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -192,7 +191,7 @@ def main() -> None:
                 points = hour(stage, options.seconds)
             else:
                 points = [summary(*point) for point in CURVES[curve](stage)]
-            facts = [*machine.describe(bench.sqlite_version(), disk), f"commit {commit()}",
+            facts = [*machine.describe(bench.sqlite_version(), disk), f"commit {machine.commit()}",
                      f"medians of {options.rounds}" if curve != "hour" else f"{options.seconds} seconds"]
             found[curve] = {"facts": facts, "points": points}
             if is_whole:
@@ -205,11 +204,6 @@ def write(path: Path, found: dict) -> None:
     (RESULTS / "growth.md").write_text(growth_page.page(found), encoding="utf-8")
     for curve, svg in growth_page.plots(found).items():
         (RESULTS / f"growth-{curve}.svg").write_text(svg, encoding="utf-8")
-
-
-def commit() -> str:
-    command = [shutil.which("git") or "git", "-C", str(HERE), "rev-parse", "--short=8", "HEAD"]
-    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import time
@@ -16,6 +17,12 @@ def processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def commit() -> str:
+    """What was measured: the newest commit, without changes that are in none."""
+    command = [shutil.which("git") or "git", "-C", str(Path(__file__).parent), "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip() or "unknown"
 
 
 def file_system(folder: Path) -> str:

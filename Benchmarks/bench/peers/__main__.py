@@ -32,7 +32,8 @@ def measure(section: Section, directory: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="sluice-bench-", dir=directory) as name:
         bench = Bench(HERE / ".build" / "release", Path(name))
         disk = machine.Disk(Path(name))
-        facts = [*machine.describe(bench.sqlite_version(), disk), bench.write_payloads()]
+        facts = [*machine.describe(bench.sqlite_version(), disk), f"commit {machine.commit()}",
+                 bench.write_payloads()]
         before = machine.load_average()
         rows = Runner(bench, disk, section).rows()
         facts += [f"load average before {before}, after {machine.load_average()}", *disk.report()]

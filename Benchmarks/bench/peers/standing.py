@@ -31,9 +31,8 @@ REASONS: dict[str, str] = {
         "the plain loop and diskcache delete 64 actions by one commit and claim none of them; Sluice writes "
         "each claim before its handler starts, and gives each handler a task"
     ),
-    "W4 drain": "a handler's task and the writer take turns, and each claim is written",
-    "W8a drain": "as W4",
-    "W8b drain": "as W4",
+    **dict.fromkeys(["W4 drain", "W8a drain", "W8b drain"],
+                    "a handler's task and the writer take turns, and each claim is written"),
 }
 
 
