@@ -62,7 +62,7 @@ struct OverviewPage {
             <div class="plots">\
             \(Plot(name: "Enqueued", unit: " a second", values: samples.map(\.enqueued)).html)\
             \(Plot(name: "Ended", unit: " a second", values: samples.map(\.ended)).html)\
-            \(Plot(name: "Oldest that could run", unit: " s", values: samples.map(\.age)).html)</div>
+            \(Plot(name: "Latency: oldest that could run", unit: " s", values: samples.map(\.age)).html)</div>
             """
     }
 }
