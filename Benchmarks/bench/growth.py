@@ -185,13 +185,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sluice-growth-", dir=options.directory) as name:
         bench, disk = Bench(PROGRAM.parent, Path(name)), machine.Disk(Path(name))
         stage = Stage(Path(name), disk, options.rounds, options.scale)
+        # Not afterwards: somebody may commit meanwhile.
+        measured = machine.commit()
         for curve in options.only:
             print(curve, file=sys.stderr)
             if curve == "hour":
                 points = hour(stage, options.seconds)
             else:
                 points = [summary(*point) for point in CURVES[curve](stage)]
-            facts = [*machine.describe(bench.sqlite_version(), disk), f"commit {machine.commit()}",
+            facts = [*machine.describe(bench.sqlite_version(), disk), f"commit {measured}",
                      f"medians of {options.rounds}" if curve != "hour" else f"{options.seconds} seconds"]
             found[curve] = {"facts": facts, "points": points}
             if is_whole:

@@ -48,7 +48,9 @@ def section(found: dict[str, Any]) -> list[str]:
         "### What each does for its rate", "",
         "Tried by `Peers/promises.py`, with leases of a second where there are any: an action whose process dies "
         "after it has taken it; an action that fails and is given back; a worker that ends after another one has got "
-        "its action.", "",
+        "its action. Not tried there: Sluice, whose own tests do it, and the queue on GRDB, which does what the plain "
+        "loop does. goqite is not measured: it is a module for Go, which this suite does not run. huey 3.5 has no "
+        "form that keeps a claim.", "",
         "| | does an action come back whose process died? | does a failed head block? "
         "| can a late worker remove another's work? |",
         "| --- | --- | --- | --- |",
