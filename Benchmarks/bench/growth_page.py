@@ -107,7 +107,10 @@ HANDLERS = Curve(
     [DRAIN, START, START_99], [])
 HOUR = Curve(
     "An hour of a steady load",
-    "500 actions a second, in 1,000 queues, with handlers that wait 5 ms.",
+    "500 actions a second, in 1,000 queues, with handlers that wait 5 ms. The file stays at 0.35 MB and the WAL at "
+    "41 MB, where it begins again; memory grows from 35 to 37 MB, and a tenth of a core is used. So keep some 50 MB "
+    "of disk for the WAL, whatever the file holds. Only a reader that stays makes it longer; there is no option for "
+    "its size.",
     "minutes", lambda point: short(point["second"] // 60), [], [])
 
 
