@@ -22,7 +22,8 @@ import Testing
     func options(_ place: Place) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
-        let options = EnqueueOptions(tag: "t", gate: "g", key: "k", startsGroups: ["s"], memberOf: ["a", "b"])
+        var options = EnqueueOptions(tag: "t", gate: "g", key: "k", startsGroups: ["s"])
+        options.memberOf = ["a", "b"]
         let id = try await broker.enqueue(Note("a"), options).id
         for isDead in [false, true] {
             if isDead { try await #expect(broker.skipHead(of: "notes") == .skipped(id)) }
