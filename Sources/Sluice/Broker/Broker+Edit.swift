@@ -64,8 +64,8 @@ extension Broker {
     ///
     /// Throws ``SluiceError`` `payloadNotJSON`, `payloadTooLarge`, `payloadNotSealed`.
     ///
-    /// - Parameter old: The payload that the editor was shown (``ActionState/Details/payload``). If another
-    ///   one is stored, nothing is changed, and the result is ``ActionChange/conflict``. `nil`: any.
+    /// `old` is the payload that the editor was shown (``ActionState/Details/payload``). If another one is
+    /// stored, nothing is changed, and the result is ``ActionChange/conflict``. `nil` replaces any.
     @discardableResult
     public func edit(
         _ action: ActionID,
@@ -128,8 +128,8 @@ extension Broker {
     /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
     /// runs: nothing has been changed; cancel it instead.
     ///
-    /// - Parameter action: The action that the operator was shown (``QueueStatus/actionToSkip``). If another
-    ///   one would be skipped, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil`: any.
+    /// `action` is the one that the operator was shown (``QueueStatus/actionToSkip``). If another one would be
+    /// skipped, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil` skips any.
     @discardableResult
     public func skipHead(
         of queue: QueueName,
