@@ -128,8 +128,8 @@ extension Broker {
     /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
     /// runs: nothing has been changed; cancel it instead.
     ///
-    /// `action` is the one that the operator was shown (``QueueStatus/actionToSkip``). If another one would be
-    /// skipped, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil` skips any.
+    /// `action` is the one that the operator was shown (``QueueStatus/actionToSkip``). If another one would
+    /// be skipped, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil` skips any.
     @discardableResult
     public func skipHead(
         of queue: QueueName,
