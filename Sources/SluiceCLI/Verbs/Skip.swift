@@ -40,7 +40,8 @@ struct Skip: AsyncParsableCommand {
         let (word, id): (String, ActionID?) =
             switch skip {
             case .skipped(let id): ("skipped", id)
-            case .running(let id), .other(let id): ("running", id)
+            case .running(let id): ("running", id)
+            case .other(let id): ("other", id)
             case .empty: ("empty", nil)
             }
         output.answer(

@@ -127,6 +127,7 @@ enum Widgets {
             """
     }
 
+    /// The link below a table that goes on.
     static func nextPage(_ link: String) -> HTML {
         "<p><a class=\"next\" rel=\"next\" href=\"\(link)\">Next page</a></p>"
     }
