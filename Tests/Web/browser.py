@@ -7,6 +7,7 @@ from pathlib import Path
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -19,6 +20,20 @@ BROWSER = shutil.which("chromium")
 # What a browser leaves when its driver ends it the hard way, as on a busy machine.
 _folder = tempfile.TemporaryDirectory(prefix="sluice-browser-")
 _drivers = []
+
+# Clicks only what a person could: nothing may lie above it.
+FINDING = """
+    const all = selector => [...document.querySelectorAll(selector)];
+    const click = place => {
+        place?.scrollIntoView({ block: "center", behavior: "instant" });
+        const box = place?.getClientRects()[0];
+        if (!box) return false;
+        const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        if (!place.contains(top) && !top?.closest("label")?.contains(place)) return false;
+        place.click();
+        return true;
+    };
+"""
 
 
 def missing():
@@ -72,25 +87,48 @@ class Browsed(served.Served):
         self.driver.get(self.url.rstrip("/") + "/" + path.lstrip("/"))
 
     def find(self, selector):
+        """An element that no live update replaces."""
         return self.driver.find_element(By.CSS_SELECTOR, selector)
 
-    def all(self, selector):
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+    def at_once(self, script, *arguments):
+        """What a script answers of one moment: a live update may replace any element right after it was found."""
+        return self.driver.execute_script(FINDING + script, *arguments)
+
+    def texts(self, selector):
+        """The texts of all that match."""
+        return self.at_once("return all(arguments[0]).map(place => place.innerText)", selector)
+
+    def links(self, selector):
+        """The addresses of all links that match."""
+        return self.at_once("return all(arguments[0]).map(place => place.href)", selector)
+
+    def count(self, selector):
+        return len(self.texts(selector))
 
     def text(self, selector="main"):
-        return self.find(selector).text
+        """The text of the first that matches; empty if nothing does."""
+        return "".join(self.texts(selector)[:1])
 
     def click(self, selector):
-        """Clicks something of a part that a live update may replace at any moment."""
-        self.driver.execute_script("document.querySelector(arguments[0]).click()", selector)
+        self.assertTrue(self.at_once("return click(all(arguments[0])[0])", selector), f"{selector} cannot be clicked")
 
-    def press(self, name):
-        """Presses the button or link of a name, in what the page shows."""
-        places = self.driver.find_elements(By.XPATH, f"//main//*[self::a or self::button][normalize-space()='{name}']")
-        self.assertTrue(places, f"there is no {name} in: {self.text()}")
+    def keys(self, *keys):
+        """Presses keys, wherever the focus is."""
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def type(self, selector, text):
+        """Types into a field of a part that live updates replace."""
+        self.click(selector)
+        self.driver.execute_script("document.querySelector(arguments[0]).focus()", selector)
+        self.keys(text)
+
+    def press(self, name, within="main"):
+        """Presses the button or link of a name, in what the page shows, and waits for the page that it leads to."""
         old = self.find("html")
-        places[0].click()
-        # Each leads to another page; the driver itself does not wait for that of a form.
+        script = "return click(all(arguments[0]).find(place => place.innerText.trim() === arguments[1]))"
+        is_pressed = self.at_once(script, f"{within} a, {within} button", name)
+        self.assertTrue(is_pressed, f"there is no {name} to press in: {self.text()}")
+        # The driver itself does not wait for the page of a form.
         self.wait(lambda: self.is_gone(old), f"{name} leads nowhere")
         self.wait(lambda: self.driver.execute_script("return document.readyState") == "complete", "no page")
 
@@ -113,13 +151,4 @@ class Browsed(served.Served):
 
     def wait_for_text(self, text, selector="main", seconds=30):
         """Waits for live updates, without a reload."""
-        self.wait(lambda: text in self.script_text(selector), f"'{text}' does not appear", seconds)
-
-    def texts(self, selector):
-        """The texts of all that match at one moment."""
-        script = "return [...document.querySelectorAll(arguments[0])].map(place => place.innerText)"
-        return self.driver.execute_script(script, selector)
-
-    def script_text(self, selector):
-        """The text of an element which may be replaced meanwhile."""
-        return self.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+        self.wait(lambda: text in self.text(selector), f"'{text}' does not appear", seconds)

@@ -190,12 +190,12 @@ class Tokens(Browsed):
         self.log_in("Vb3nH8eJd6RfCq1KzM0XyU")
         self.assertIn("wall", self.text("header"))
         self.open("queue?name=mail/1")
-        self.assertEqual(self.all(".acts"), [])
+        self.assertEqual(self.count(".acts"), 0)
         cookie = "; ".join(f"{c['name']}={c['value']}" for c in self.driver.get_cookies())
         self.assertEqual(self.request("POST", "/do", "act=hold&queue=mail/1", Cookie=cookie)[0], 403)
         live = self.stream("/live?view=/queue?name=mail/1", cookie)
         self.assertIn("stopped", live.readline().decode() + live.readline().decode())
-        self.press_header("Log out")
+        self.press("Log out", within="header")
         # It ends, and what is enqueued later is not in it.
         self.enqueue("mail/1", {})
         self.assertNotIn('id=2', live.read().decode())
@@ -221,16 +221,13 @@ class Tokens(Browsed):
             self.find("[name=key]").send_keys("Vb3nH8eJd6RfCq1KzM0XyU")
             self.press("Log in")
             self.assertEqual(self.driver.current_url, self.url, place)
-        self.press_header("Log out")
+        self.press("Log out", within="header")
 
     def stream(self, path, cookie):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         self.addCleanup(connection.close)
         connection.request("GET", path, headers={"Cookie": cookie})
         return connection.getresponse()
-
-    def press_header(self, name):
-        self.driver.find_element("xpath", f"//header//button[normalize-space()='{name}']").click()
 
 
 class Prefix(Browsed):

@@ -28,12 +28,12 @@ class Live(Browsed):
         self.click("tbody input")
         self.enqueue("mail/1", {})
         self.wait_for_text("The list has changed", "#stale")
-        self.assertEqual([link.text for link in self.all("tbody th")], ["mail/2"])
+        self.assertEqual(self.texts("tbody th"), ["mail/2"])
         self.enqueue("mail/2", {})
-        self.wait(lambda: self.script_text("tbody .number") == "2", "the new depth is not shown")
-        self.assertTrue(self.find("tbody input").is_selected())
-        self.find("#stale a").click()
-        self.assertEqual([link.text for link in self.all("tbody th")], ["mail/1", "mail/2"])
+        self.wait(lambda: self.text("tbody .number") == "2", "the new depth is not shown")
+        self.assertTrue(self.at_once("return all('tbody input')[0].checked"))
+        self.click("#stale a")
+        self.assertEqual(self.texts("tbody th"), ["mail/1", "mail/2"])
 
     def test_what_ends_without_a_commit(self):
         """The end of a hold is seen, though nobody runs the queues; so is the end of an action."""
@@ -46,7 +46,7 @@ class Live(Browsed):
         self.open(f"action?id={action}")
         self.tool("remove", str(action))
         self.wait_for_text("There is no action", "#state")
-        self.assertEqual(self.script_text("#acts"), "")
+        self.assertEqual(self.text("#acts"), "")
 
     def test_a_row_that_leaves_is_marked(self):
         self.enqueue("mail/1", {})
@@ -55,7 +55,34 @@ class Live(Browsed):
         self.open("queues?name=mail/*&sort=name")
         self.tool("remove", "--queue", "mail/1")
         self.wait_for_text("The list has changed", "#stale")
-        self.assertEqual([row.text for row in self.all("tr.gone th")], ["mail/1"])
+        self.assertEqual(self.texts("tr.gone th"), ["mail/1"])
+
+    def test_what_is_typed_stays(self):
+        """An update of the part around a field leaves its text, and the focus."""
+        action = self.enqueue("mail/1", {"text": "unreachable"})
+        self.serve()
+        self.open(f"action?id={action}")
+        self.type("[name=to]", "mail/2")
+        self.run_queues()
+        self.wait_for_text("Retry its queue now", "#acts")
+        self.keys(Keys.ARROW_LEFT, "1")
+        self.assertEqual(self.at_once("return all('[name=to]')[0].value"), "mail/12")
+
+    def test_update_while_pressed(self):
+        """Nothing moves under a finger; what came in between is shown once it has left."""
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("queues")
+        self.wait_for_text("mail/1", "tbody")
+        self.driver.execute_script("""
+            window.updates = 0;
+            source.addEventListener("part", () => updates++);
+            dispatchEvent(new PointerEvent("pointerdown", { pointerId: 7 }));""")
+        self.enqueue("mail/1", {})
+        self.wait(lambda: self.driver.execute_script("return updates") > 0, "no update comes")
+        self.assertEqual(self.text("tbody .number"), "1")
+        self.driver.execute_script('dispatchEvent(new PointerEvent("pointerup", { pointerId: 7 }))')
+        self.wait(lambda: self.text("tbody .number") == "2", "what came in between is lost")
 
     def test_many_windows(self):
         """Windows in the background leave their connections to others."""
@@ -101,7 +128,7 @@ class Live(Browsed):
         self.serve()
         self.open("queues")
         self.wait_for_text("of 5000")
-        self.find("[name=scope][value=matching]").click()
+        self.click("[name=scope][value=matching]")
         self.press("Hold")
         # Another program keeps the file's lock until the job has been stopped.
         with contextlib.closing(sqlite3.connect(self.file, isolation_level=None)) as other:
@@ -127,25 +154,24 @@ class Live(Browsed):
         self.enqueue("chat/1", {})
         self.serve()
         self.open("queues")
-        self.find("body").send_keys("/")
-        self.assertEqual(self.driver.switch_to.active_element.get_attribute("name"), "name")
-        self.driver.switch_to.active_element.send_keys("chat", Keys.ENTER)
+        self.keys("/")
+        self.assertEqual(self.at_once("return document.activeElement.name"), "name")
+        self.keys("chat", Keys.ENTER)
         self.wait(lambda: "name=chat" in self.driver.current_url, "the filter is not sent")
         self.tab_to("chat/1")
-        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.keys(Keys.ENTER)
         self.wait(lambda: "queue?name=chat" in self.driver.current_url, "the link is not followed")
         self.tab_to("Hold")
-        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.keys(Keys.ENTER)
         self.wait(lambda: "confirm" in self.driver.current_url, "the button is not pressed")
         self.tab_to("Hold")
-        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.keys(Keys.ENTER)
         self.wait(lambda: "confirm" not in self.driver.current_url, "the question is not answered")
         self.assertEqual(self.sql("SELECT scope FROM sluice_holds"), "chat/1")
 
     def tab_to(self, name):
         for _ in range(80):
-            active = self.driver.switch_to.active_element
-            if active.text.strip() == name:
+            if self.at_once("return document.activeElement.innerText.trim()") == name:
                 return
-            active.send_keys(Keys.TAB)
+            self.keys(Keys.TAB)
         self.fail(f"Tab does not lead to {name}")

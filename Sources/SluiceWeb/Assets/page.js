@@ -1,22 +1,49 @@
 "use strict";
 // Live updates, times that run, and keys. The page works without all of it.
 
+// What came while a finger or a button was down: nothing moves under it.
+const late = new Map();
 const pressed = new Set();
 addEventListener("pointerdown", event => pressed.add(event.pointerId));
-for (const end of ["pointerup", "pointercancel"]) addEventListener(end, event => pressed.delete(event.pointerId));
+for (const end of ["pointerup", "pointercancel"]) {
+  addEventListener(end, event => {
+    pressed.delete(event.pointerId);
+    // After the click that ends the press.
+    setTimeout(showLate);
+  });
+}
 
-// Replaces the contents of a part, and keeps what the person at the browser has opened, selected and focused.
+function showLate() {
+  if (pressed.size > 0) return;
+  for (const [id, html] of late) {
+    const part = document.getElementById(id);
+    if (part !== null && withoutAges(part.innerHTML) !== withoutAges(html)) replace(part, html);
+  }
+  late.clear();
+}
+
+// Ages run by themselves.
+function withoutAges(html) {
+  return html.replace(/(<time [^>]*>)[^<]*/g, "$1");
+}
+
+// Replaces the contents of a part, and keeps what the person at the browser has opened, selected, typed and focused.
 function replace(part, html) {
-  const focusable = "a, button, input, summary";
-  const focused = [...part.querySelectorAll(focusable)].indexOf(document.activeElement);
+  const fields = "input:not([type])";
+  const focused = part.contains(document.activeElement) ? document.activeElement : null;
   const opened = [...part.querySelectorAll("details")].map(details => details.open);
   const checked = [...part.querySelectorAll("input[type=checkbox]:checked")].map(box => box.value);
+  const typed = new Map([...part.querySelectorAll(fields)].map(field => [field.name, field]));
   part.innerHTML = html;
   part.querySelectorAll("details").forEach((details, index) => {
     if (index < opened.length) details.open = opened[index];
   });
   for (const box of part.querySelectorAll("input[type=checkbox]")) box.checked = checked.includes(box.value);
-  if (focused >= 0) part.querySelectorAll(focusable)[focused]?.focus({ preventScroll: true });
+  // The field itself, as it knows the place of the cursor.
+  for (const field of part.querySelectorAll(fields)) field.replaceWith(typed.get(field.name) ?? field);
+  // Not by its place: Enter would press what has come before it.
+  const same = [...part.querySelectorAll("a, button, input, summary")].find(place => place.isEqualNode(focused));
+  same?.focus({ preventScroll: true });
   run();
 }
 
@@ -46,9 +73,10 @@ function follow(address) {
     if (part === null) {
       hasChanged = true;
       announce("The list has changed.");
-    } else if (pressed.size === 0 && part.innerHTML !== html) {
+    } else {
       part.classList.remove("gone");
-      replace(part, html);
+      late.set(id, html);
+      showLate();
     }
   });
   // What has left the list stays in its place, and is marked.
