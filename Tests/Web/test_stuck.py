@@ -25,8 +25,25 @@ class Stuck(Browsed):
         self.confirm("Skip the head")
         self.assertIn("skipped", self.text())
         self.wait_for_text("no actions", "#status")
+        self.wait(lambda: "Skip the head" not in self.text("#acts"), "there is nothing to skip")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "0")
         self.assertEqual(self.sql("SELECT error FROM sluice_dead"), "skipped by local; last error: exited with 65: no such room")
+
+    def test_held(self):
+        """A queue that somebody holds is on the overview, and is found by a part of its name."""
+        self.enqueue("conversation/9", {"text": "hello"})
+        self.tool("hold", "--queue", "conversation/9", "--reason", "server moves")
+        self.run_queues()
+        self.serve()
+        self.open()
+        self.wait_for_text("server moves", "#trouble")
+        self.find("[name=name]").send_keys("tion/9")
+        self.press("Find")
+        self.press("conversation/9")
+        self.assertNotIn("Retry now", self.text("#acts"))
+        self.press("End holds")
+        self.confirm("End holds")
+        self.wait_for_text("no actions", "#status")
 
     def test_edit_and_retry(self):
         """The payload is mended, compared before it is stored, and the head is tried again."""
@@ -57,7 +74,9 @@ class Stuck(Browsed):
         self.assertIn("9007199254740993", self.text(".diff section:nth-child(2)"))
         self.confirm("Store it, and retry its queue now")
         self.assertIn("stored, and its queue is tried now", self.text())
-        self.wait_for_text("There is no action", "#state")
+        # The queue shows what came of it.
+        self.assertIn("conversation/7", self.text("h1"))
+        self.wait_for_text("no actions", "#status")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "0")
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "0")
 

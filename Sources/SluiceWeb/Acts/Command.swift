@@ -35,7 +35,11 @@ struct Command: Sendable {
 
     /// Where a browser goes afterwards, below the prefix.
     var place: (path: String, query: Form) {
-        switch subjects {
+        if verb == .remove || form["then"] == "retry", let queue = form["queue"] {
+            // The action may be gone at once; its queue shows what came of it.
+            return ("/queue", Form().setting("name", queue))
+        }
+        return switch subjects {
         case .selected(let subjects) where subjects.count == 1:
             switch subjects[0] {
             case .queue(let name, _) where name.rawValue.hasSuffix("*"): ("/holds", Form())

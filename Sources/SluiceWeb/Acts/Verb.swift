@@ -68,20 +68,20 @@ enum Verb: String, Sendable, CaseIterable {
     var consequence: String {
         switch self {
         case .retry:
-            "Waits for retries end, and parked queues continue: each head is tried now. Holds and gates stay."
-        case .skip: "Each head becomes a dead letter, and its queue continues with the next action."
-        case .hold: "No action of these queues starts until the hold ends. Running ones continue."
-        case .resume: "The holds of exactly these queues end. A hold of a prefix stays: see Holds."
+            "The wait for a retry ends, and a parked head is tried again. Holds and closed gates stay."
+        case .skip: "The head becomes a dead letter, and the queue continues with the next action."
+        case .hold: "No action starts until the hold ends. Running ones continue."
+        case .resume: "Holds of exactly this name end. A hold of a prefix stays: see Holds."
         case .clear: "All actions that wait are removed for good. Running ones are cancelled."
-        case .requeue: "Each goes back to its old place in its queue, with no attempt spent."
-        case .purge: "They are deleted for good, with their payloads and histories."
+        case .requeue: "It goes back to its old place in its queue, with no attempt spent."
+        case .purge: "It is deleted for good, with its payload and history."
         case .open: "Actions that wait for it may start."
         case .close: "No action that needs it starts until it is opened."
         case .end: "The queues continue, unless another hold covers them."
         case .edit: "The next attempt gets the new payload."
         case .front: "It starts as the next action of its queue."
-        case .move: "They wait in the other queue, each at the place of its sort key and number."
-        case .remove: "They are removed for good. Running ones are cancelled."
+        case .move: "It waits in the other queue, at the place of its sort key and number."
+        case .remove: "It is removed for good, and cancelled if it runs."
         case .enqueue: "The action is stored, and runs when a process has a route for it."
         }
     }

@@ -66,6 +66,7 @@ struct ActionPage {
                 """
         }
         let action = Form().setting("action", state.id.description)
+            .setting("queue", details.queue.rawValue)
         let queue = Form().setting("queue", details.queue.rawValue)
         let isWaiting =
             switch state.phase {
@@ -120,7 +121,8 @@ struct ActionPage {
             """
             <form method="post" action="\(visit.link("/confirm"))">
             <input type="hidden" name="act" value="edit">\
-            <input type="hidden" name="action" value="\(id.description)">
+            <input type="hidden" name="action" value="\(id.description)">\
+            <input type="hidden" \(Form.attributes("queue", details.queue.rawValue))>
             <label for="payload">Payload of kind \(details.kind), as JSON</label>
             \(Self.area(draft?["payload"] ?? stored))
             <p><button>Check and compare</button> \

@@ -103,7 +103,7 @@ struct ConfirmationPage {
 
     private func parameters(_ verb: Verb) -> HTML {
         let reason: HTML =
-            "<label>Reason, for others <input name=\"reason\" maxlength=\"500\" autofocus></label> "
+            "<label>Reason, which others see <input name=\"reason\" maxlength=\"500\" autofocus></label> "
         let minutes: HTML = """
             <label>For how many minutes (empty: until somebody ends it) \
             <input name="minutes" type="number" min="1" max="525600"></label>

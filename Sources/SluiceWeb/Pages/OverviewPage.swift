@@ -2,32 +2,29 @@
 internal import Foundation
 internal import Sluice
 
-/// All queues together, and first the queues that need a person.
+/// All queues together, and first those that do not move.
 struct OverviewPage {
     let site: OperatorPage
 
-    /// All queues together, and the ones that need a person.
+    /// All queues together, and the first ten that need a person or wait.
     func overview(_ visit: Visit) async throws -> Page {
         try await site.board.waitForFirstRead(site.options.clock)
         var page = Page("Overview", in: "Overview")
         let totals = site.board.totals
-        var states = QueueFilter()
-        states.needsPerson = true
-        let trouble = site.board.extract(states, .trouble, limit: 10)
+        let still = site.board.extract(QueueFilter(), .trouble, limit: 10).lanes
+            .filter { $0.trouble < .moves }
         page.add(page.live("numbers", numbers(totals, visit)))
-        page.add("<h2>What needs a person</h2>")
-        let isRead = site.board.totals.isComplete
-        let empty: HTML =
-            isRead
-            ? """
-            No queue needs a person. Queues that wait are under <a href="\(visit.link("/queues"))">Queues</a>.
-            """ : "The queues are being read."
-        page.add(page.live("trouble", QueueRows.table(trouble.lanes, visit, empty: empty)))
-        if trouble.count > trouble.lanes.count {
-            let link = visit.link("/queues", states.form)
-            page.add("<p><a href=\"\(link)\">All \(trouble.count) that need a person</a></p>")
-        }
-        page.add("<h2>Since this page was started, ten minutes at most</h2>")
+        page.add("<h2>What needs a person, and what waits</h2>")
+        let empty: HTML = totals.isComplete ? "All queues with work move." : "The queues are being read."
+        page.add(page.live("trouble", QueueRows.table(still, visit, empty: empty)))
+        page.add(
+            """
+            <form class="filter" method="get" action="\(visit.link("/queues"))" role="search">
+            <label>Queue <input type="search" name="name" placeholder="part of its name" data-search></label>
+            <button>Find</button> <a href="\(visit.link("/queues"))">All queues, in this order</a></form>
+            """
+        )
+        page.add("<h2>Since this server was started, ten minutes at most</h2>")
         page.add(page.live("plots", plots()))
         return page
     }

@@ -26,8 +26,9 @@ struct QueuePage {
         let limit = first + Self.actionsOnPage + 1
         let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: limit).dropFirst(first)
         page.add("<h2>Actions, in the order in which they run</h2>")
-        let table = page.live("actions", actionTable(actions, visit))
-        page.add(visit.mayAct && !actions.isEmpty ? selection(table, visit) : table)
+        let isSelectable = visit.mayAct && !actions.isEmpty
+        let table = actionTable(actions, visit)
+        page.add(page.live("actions", isSelectable ? selection(table, queue, visit) : table))
         if actions.count > Self.actionsOnPage {
             let end = first + Self.actionsOnPage
             page.add("<p>\(first + 1) to \(end) of \(status.depth).</p>")
@@ -69,22 +70,31 @@ struct QueuePage {
 
     private func queueActs(_ status: QueueStatus, hasHold: Bool, _ visit: Visit) -> HTML {
         let queue = Form().setting("queue", status.queue.rawValue)
-        let skip = queue.setting("head", status.actionToSkip?.description)
+        let waits = status.because.contains {
+            switch $0 {
+            case .parked, .retry: true
+            default: false
+            }
+        }
         let acts: [HTML] = [
-            Widgets.button(.retry, queue, visit), Widgets.button(.skip, skip, visit),
+            waits ? Widgets.button(.retry, queue, visit) : "",
             status.actionToSkip.map { head in
-                "<a class=\"button\" href=\"\(visit.link("/edit", "id", head))\">Edit the head's payload</a> "
+                """
+                <a class="button" href="\(visit.link("/edit", "id", head))">Edit the head's payload</a> \
+                \(Widgets.button(.skip, queue.setting("head", head.description), visit))
+                """
             } ?? "",
             Widgets.button(.hold, queue, visit), hasHold ? Widgets.button(.resume, queue, visit) : "",
-            Widgets.button(.clear, queue, visit),
+            status.depth > 0 ? Widgets.button(.clear, queue, visit) : "",
         ]
         let enqueue = visit.link("/enqueue", "queue", status.queue.rawValue)
         return "<p class=\"acts\">\(acts)<a class=\"button\" href=\"\(enqueue)\">Enqueue an action</a></p>"
     }
 
-    private func selection(_ table: HTML, _ visit: Visit) -> HTML {
+    private func selection(_ table: HTML, _ queue: QueueName, _ visit: Visit) -> HTML {
         """
-        <form method="post" action="\(visit.link("/confirm"))">
+        <form method="post" action="\(visit.link("/confirm"))">\
+        <input type="hidden" \(Form.attributes("queue", queue.rawValue))>
         <p class="acts"><label>To queue <input name="to"></label> \
         <button name="act" value="move">Move selected</button> \
         <button name="act" value="remove">Remove selected</button></p>

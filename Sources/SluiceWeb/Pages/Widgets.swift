@@ -73,7 +73,8 @@ enum Widgets {
         guard visit.mayAct else { return "" }
         var query = Form().setting("act", verb.rawValue)
         for field in fields.fields { query.add(field.name, field.value) }
-        return "<a class=\"button\" href=\"\(visit.link("/confirm", query))\">\(name ?? verb.name)</a> "
+        let kind: HTML = verb.isFinal ? "button final" : "button"
+        return "<a class=\"\(kind)\" href=\"\(visit.link("/confirm", query))\">\(name ?? verb.name)</a> "
     }
 
     /// A table, or what to do without rows.
