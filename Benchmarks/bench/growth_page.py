@@ -54,11 +54,10 @@ CURVES = {
     "backlog": Curve(
         "By backlog",
         "Actions wait in 1,000 queues. A first part of them is drained; then the rest is put on hold, and other "
-        "queues are used beside it. With ten million waiting, the drain of the backlog has 0.88 of its rate with a "
-        "thousand (0.79 of that with ten thousand, which is the fastest), an enqueue into other queues 0.69, and half "
-        "of the actions in them start as soon as beside a thousand; one in a hundred starts after 5 to 13 ms with any "
-        "backlog. The file grows by 0.26 KB for each waiting chat message. There is no option to set: what a backlog "
-        "needs is room on the disk.",
+        "queues are used beside it. With ten million waiting, the drain of the backlog has 0.69 of its rate with a "
+        "thousand, an enqueue into other queues 0.64, and the drain of those 0.85; half of the actions in them start "
+        "after about half a millisecond with any backlog, and one in a hundred after 6 to 15 ms. The file grows by "
+        "0.26 KB for each waiting chat message. There is no option to set: what a backlog needs is room on the disk.",
         "actions that wait", lambda point: short(point["waiting"]),
         [Column("drain of the backlog", "backlog"), ENQUEUE, DRAIN, CALL, START, START_99],
         [("actions a second", ["drain of the backlog", ENQUEUE.text, DRAIN.text], True), LATENCY]),
@@ -66,10 +65,10 @@ CURVES = {
         "By queues",
         "100,000 actions, or one for each queue if there are more queues. One queue runs one action after the "
         "other, each with a commit of its own; many queues share commits, so a thousand to a hundred thousand "
-        "queues drain the fastest. An enqueue that makes a new queue costs more: into 100,000 new queues it has 0.43 "
+        "queues drain the fastest. An enqueue that makes a new queue costs more: into 100,000 new queues it has 0.48 "
         "of the rate of one queue. An action that only waits, in a queue of its own, costs some 70 to 140 bytes of "
-        "memory. While a broker runs, a queue with work costs some 500, which the process keeps afterwards for the next "
-        "ones. So a million queues that have work at the same time need 0.6 GB: spread them over time, or over "
+        "memory. While a broker runs, a queue with work costs some 500, which the process keeps afterwards for the "
+        "next ones. So a million queues that have work at the same time need 0.6 GB: spread them over time, or over "
         "processes. If the order inside a queue does not matter, use few queues with "
         "`QueueDiscipline.concurrent(_:)`.",
         "queues", lambda point: short(point["queues"]),
@@ -79,10 +78,10 @@ CURVES = {
          ("memory of the process, MB", ["MB while all wait", "MB afterwards"], False)]),
     "payload": Curve(
         "By payload",
-        "Up to some 0.5 KB the statements decide, beyond that the bytes: 140 to 200 MB a second are enqueued with a "
-        "sync for each call, and 300 to 650 MB drained from 10 KB on. One call in a hundred can wait 10 to 50 ms, "
-        "while the WAL is copied into the file; from 10 KB on that is usual. Put large content into a file of its own and its path into the payload; "
-        "enqueue several actions in one call where you can.",
+        "Up to some 0.5 KB the statements decide, beyond that the bytes: 130 to 190 MB a second are enqueued with a "
+        "sync for each call, and 300 to 510 MB drained from 10 KB on. From there one call in a hundred waits 30 to "
+        "45 ms, while the WAL is copied into the file; with smaller payloads that is rarer. Put large content "
+        "into a file of its own and its path into the payload; enqueue several actions in one call where you can.",
         "bytes", lambda point: short(float(f"{point['bytes']:.2g}")),
         [Column("enqueue", "enqueue"), DRAIN, CALL, CALL_99, START, START_99],
         [("actions a second", ["enqueue", DRAIN.text], True), LATENCY]),
@@ -90,8 +89,8 @@ CURVES = {
         "On several files",
         "The queues are spread over one, two and four files, each with a broker of its own in the same process; the "
         "concurrency is divided among them. A file has one writer, so a second file lets a second core work: on two "
-        "cores it enqueues 1.6 times as fast and drains 1.3 times. More files than cores gain nothing. Use it only "
-        "if the writer of one file is always busy: no transaction spans two files. The page on performance has the "
+        "cores it enqueues 1.5 times as fast and drains 1.4 times; four files 1.8 and 1.5 times. Use it only if "
+        "the writer of one file is always busy: no transaction spans two files. The page on performance has the "
         "recipe.",
         "files", lambda point: short(point["files"]),
         [ENQUEUE, DRAIN], [("actions a second", [ENQUEUE.text, DRAIN.text], False)]),
@@ -100,7 +99,7 @@ HANDLERS = Curve(
     "By the time of handlers",
     "Handlers wait, as for the answer of a server; 1,000 queues. What the waiting alone allows is the concurrency "
     "divided by the time. With 10 ms and more the drain has 0.94 to 0.99 of it, but for 512 at 10 ms, which near "
-    "the rate of handlers that do nothing; with 1 ms it has 0.58 to 0.87 up to 64. So raise "
+    "the rate of handlers that do nothing; with 1 ms it has 0.57 to 0.86 up to 64. So raise "
     "`BrokerOptions.concurrency` until the rate is enough: 64 are the default, 512 cost no more. From 64 on, handlers "
     "that do nothing gain nothing from more. Half of the actions start within 0.3 to 1 ms at any of these.",
     "milliseconds that a handler waits", lambda point: short(point["pause"]),
@@ -120,8 +119,8 @@ def page(found: dict) -> str:
         "`Benchmarks/growth` measures these curves through the public interface, with payloads of real chat. "
         "Enqueues are FULL, settlings NORMAL, synced within a second. A number is the median, with the lowest and "
         "the highest in brackets; times are from the call of `enqueue`, one action every 2 ms (payloads of 100 KB: "
-        "every 5 ms; of 1 MB: 100 actions, every 50 ms), each in a task of its own. Each section is a run of its own: "
-        "the line below its table has the date and the commit.",
+        "every 5 ms; of 1 MB: 100 actions, every 50 ms), each in a task of its own. The line below each "
+        "table has its date and commit.",
     ]]
     for name, curve in CURVES.items():
         if name in found:
