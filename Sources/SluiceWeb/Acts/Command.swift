@@ -40,19 +40,25 @@ struct Command: Sendable {
             return ("/queue", Form().setting("name", queue))
         }
         return switch subjects {
-        case .selected(let subjects) where subjects.count == 1:
-            switch subjects[0] {
-            case .queue(let name, _) where name.rawValue.hasSuffix("*"): ("/holds", Form())
-            case .queue(let name, _): ("/queue", Form().setting("name", name.rawValue))
-            case .letter: ("/dead", Form())
-            case .action(let id): ("/action", Form().setting("id", id.description))
-            case .gate: ("/gates", Form())
-            case .hold: ("/holds", Form())
-            case .newAction: ("/queue", Form().setting("name", form["queue"]))
-            }
-        case .selected: ("/queues", Form())
+        case .selected(let subjects): place(of: subjects[0], isAlone: subjects.count == 1)
         case .matchingQueues(let filter): ("/queues", filter.form)
         case .matchingLetters(let filter): ("/dead", filter.form)
+        case .actions(let queue): ("/queue", Form().setting("name", queue.rawValue))
+        case .gates: ("/gates", Form())
+        case .holds: ("/holds", Form())
+        }
+    }
+
+    private func place(of subject: Subject, isAlone: Bool) -> (path: String, query: Form) {
+        switch subject {
+        case .queue(let name, _) where name.rawValue.hasSuffix("*"): ("/holds", Form())
+        case .queue(let name, _) where isAlone: ("/queue", Form().setting("name", name.rawValue))
+        case .action(let id) where isAlone: ("/action", Form().setting("id", id.description))
+        case .queue: ("/queues", Form())
+        case .action, .newAction: ("/queue", Form().setting("name", form["queue"]))
+        case .letter: ("/dead", Form())
+        case .gate: ("/gates", Form())
+        case .hold: ("/holds", Form())
         }
     }
 

@@ -6,6 +6,9 @@ enum Subjects: Sendable {
     case selected([Subject])
     case matchingQueues(QueueFilter)
     case matchingLetters(LetterFilter)
+    case actions(of: QueueName)
+    case gates
+    case holds
 
     /// Reads them from the fields of a form.
     init(of verb: Verb, _ form: Form) throws(PageError) {
@@ -13,6 +16,9 @@ enum Subjects: Sendable {
         switch verb.subject {
         case .queue where isMatching: self = .matchingQueues(try QueueFilter(form))
         case .letter where isMatching: self = .matchingLetters(try LetterFilter(form))
+        case .action where isMatching: self = .actions(of: QueueName(try form.required("queue")))
+        case .gate where isMatching: self = .gates
+        case .hold where isMatching: self = .holds
         case .newAction: self = .selected([.newAction])
         case let kind:
             var (subjects, known): ([Subject], Set<String>) = ([], [])
@@ -38,6 +44,11 @@ enum Subjects: Sendable {
         case .matchingQueues(let filter):
             try await site.board.complete(site.options.clock).matching(filter)
         case .matchingLetters(let filter): try await filter.letters(site.broker).map(Subject.letter)
+        case .actions(let queue):
+            try await site.broker.actionSummaries(QueuePattern(queue.rawValue), limit: .max)
+                .map { .action($0.id) }
+        case .gates: try await site.broker.gates().map { .gate($0.name) }
+        case .holds: try await site.broker.holds().map { .hold($0.id) }
         }
     }
 
@@ -48,6 +59,9 @@ enum Subjects: Sendable {
         case .selected(let subjects): "\(subjects.count) selected"
         case .matchingQueues(let filter): filter.description
         case .matchingLetters(let filter): filter.description
+        case .actions(let queue): "all actions of queue \(queue.rawValue)"
+        case .gates: "all gates"
+        case .holds: "all holds"
         }
     }
 }

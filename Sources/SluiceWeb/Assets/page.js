@@ -32,13 +32,14 @@ function replace(part, html) {
   const fields = "input:not([type])";
   const focused = part.contains(document.activeElement) ? document.activeElement : null;
   const opened = [...part.querySelectorAll("details")].map(details => details.open);
-  const checked = [...part.querySelectorAll("input[type=checkbox]:checked")].map(box => box.value);
+  const boxes = ":is(input[type=checkbox], input[type=radio])";
+  const checked = [...part.querySelectorAll(`${boxes}:checked`)].map(box => box.value);
   const typed = new Map([...part.querySelectorAll(fields)].map(field => [field.name, field]));
   part.innerHTML = html;
   part.querySelectorAll("details").forEach((details, index) => {
     if (index < opened.length) details.open = opened[index];
   });
-  for (const box of part.querySelectorAll("input[type=checkbox]")) box.checked = checked.includes(box.value);
+  for (const box of part.querySelectorAll(boxes)) box.checked = checked.includes(box.value);
   // The field itself, as it knows the place of the cursor.
   for (const field of part.querySelectorAll(fields)) field.replaceWith(typed.get(field.name) ?? field);
   // Not by its place: Enter would press what has come before it.

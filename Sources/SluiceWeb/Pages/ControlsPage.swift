@@ -18,8 +18,7 @@ struct ControlsPage {
         }
         let gates = Array(all.prefix(Self.rowsOnPage))
         let table = page.live("gates", Self.gateTable(gates, visit, isSelectable: visit.mayAct))
-        let acts: [(Verb, String)] = [(.open, "Open selected"), (.close, "Close selected")]
-        page.add(gates.isEmpty ? table : Widgets.selection(acts, table, visit))
+        page.add(Self.acts([.open, .close], on: "all gates", gates.isEmpty, table, visit))
         if all.count > gates.count, let last = gates.last {
             page.add(Widgets.nextPage(visit.link("/gates", "after", last.name.rawValue)))
         }
@@ -33,6 +32,16 @@ struct ControlsPage {
             """
         )
         return page
+    }
+
+    private static func acts(
+        _ verbs: [Verb],
+        on all: HTML,
+        _ isEmpty: Bool,
+        _ table: HTML,
+        _ visit: Visit
+    ) -> HTML {
+        isEmpty || !visit.mayAct ? table : Widgets.acts(verbs, Form(), matching: all, table, visit)
     }
 
     static func gateTable(_ gates: [Gate], _ visit: Visit, isSelectable: Bool) -> HTML {
@@ -64,7 +73,7 @@ struct ControlsPage {
         let all = try await site.broker.holds().filter { $0.id.rawValue > after?.rawValue ?? 0 }
         let holds = Array(all.prefix(Self.rowsOnPage))
         let table = page.live("holds", Self.holdTable(holds, visit, isSelectable: visit.mayAct))
-        page.add(holds.isEmpty ? table : Widgets.selection([(.end, "End selected")], table, visit))
+        page.add(Self.acts([.end], on: "all holds", holds.isEmpty, table, visit))
         if all.count > holds.count, let last = holds.last {
             page.add(Widgets.nextPage(visit.link("/holds", "after", last.id)))
         }

@@ -28,7 +28,7 @@ struct QueuePage {
         page.add("<h2>Actions, in the order in which they run</h2>")
         let isSelectable = visit.mayAct && !actions.isEmpty
         let table = actionTable(actions, visit)
-        page.add(page.live("actions", isSelectable ? selection(table, queue, visit) : table))
+        page.add(page.live("actions", isSelectable ? selection(table, status, visit) : table))
         if actions.count > Self.actionsOnPage {
             let end = first + Self.actionsOnPage
             page.add("<p>\(first + 1) to \(end) of \(status.depth).</p>")
@@ -91,15 +91,15 @@ struct QueuePage {
         return "<p class=\"acts\">\(acts)<a class=\"button\" href=\"\(enqueue)\">Enqueue an action</a></p>"
     }
 
-    private func selection(_ table: HTML, _ queue: QueueName, _ visit: Visit) -> HTML {
-        """
-        <form method="post" action="\(visit.link("/confirm"))">\
-        <input type="hidden" \(Form.attributes("queue", queue.rawValue))>
-        <p class="acts"><label>To queue <input name="to"></label> \
-        <button name="act" value="move">Move selected</button> \
-        <button name="act" value="remove">Remove selected</button></p>
-        \(table)</form>
-        """
+    private func selection(_ table: HTML, _ status: QueueStatus, _ visit: Visit) -> HTML {
+        Widgets.acts(
+            [.move, .remove],
+            Form().setting("queue", status.queue.rawValue),
+            matching: "all \(status.depth) of this queue",
+            more: "<label>To queue <input name=\"to\"></label> ",
+            table,
+            visit
+        )
     }
 
     private func actionTable(_ actions: ArraySlice<ActionSummary>, _ visit: Visit) -> HTML {

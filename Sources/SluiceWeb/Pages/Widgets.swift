@@ -102,30 +102,33 @@ enum Widgets {
             """
     }
 
-    /// A form around a table, with acts on the selected rows or on all that match the filter of the page.
-    static func acts(_ verbs: [Verb], _ filter: Form, matching: HTML, _ table: HTML, _ visit: Visit) -> HTML {
+    /// A form around a table, with acts on the selected rows or on all.
+    ///
+    /// - Parameters:
+    ///   - all: The fields that say which ones are all.
+    ///   - matching: Their name, such as "all 3 gates".
+    ///   - more: Fields that the acts need.
+    static func acts(
+        _ verbs: [Verb],
+        _ all: Form,
+        matching: HTML,
+        more: HTML = "",
+        _ table: HTML,
+        _ visit: Visit
+    ) -> HTML {
         """
-        <form method="post" action="\(visit.link("/confirm"))">\(filter.hiddenFields)
+        <form method="post" action="\(visit.link("/confirm"))">\(all.hiddenFields)
         <fieldset class="acts"><legend>Act on</legend>
         <label><input type="radio" name="scope" value="selected" checked> those selected</label>
         <label><input type="radio" name="scope" value="matching" data-matching> \(matching)</label> \
-        \(verbs.map { choice($0, $0.name) })</fieldset>
+        \(more)\(verbs.map { choice($0) })</fieldset>
         \(table)</form>
         """
     }
 
-    private static func choice(_ verb: Verb, _ name: String) -> HTML {
-        "<button name=\"act\" value=\"\(verb.rawValue)\">\(name)</button> "
-    }
-
-    /// A form around a table, with a button for each act on the selected rows.
-    static func selection(_ acts: [(Verb, String)], _ table: HTML, _ visit: Visit) -> HTML {
-        guard visit.mayAct else { return table }
-        let buttons = acts.map { choice($0, $1) }
-        return """
-            <form method="post" action="\(visit.link("/confirm"))">
-            <p class="acts">\(buttons)</p>\(table)</form>
-            """
+    private static func choice(_ verb: Verb) -> HTML {
+        let kind: HTML = verb.isFinal ? " class=\"final\"" : ""
+        return "<button name=\"act\" value=\"\(verb.rawValue)\"\(kind)>\(verb.name)</button> "
     }
 
     /// The link below a table that goes on.
