@@ -16,7 +16,8 @@ extension PostgresBroker {
         actions selection: ActionSelection,
         after position: ActionPosition? = nil
     ) -> ActionUpdates {
-        observers.polled(after: position) { [self] () throws(SluiceError) -> [ActionState] in
+        observers.polled(after: position, clock: options.clock) {
+            [self] () throws(SluiceError) -> [ActionState] in
             let states = try await read(selection)
             return states.filter { if case .ended = $0.phase { false } else { true } }
         } gone: { [self] (known: [ActionState]) throws(SluiceError) -> [ActionState] in
@@ -46,7 +47,8 @@ extension PostgresBroker {
         statuses pattern: QueuePattern,
         after position: StatusPosition? = nil
     ) -> QueueStatusListUpdates {
-        observers.polled(after: position) { [self] () throws(SluiceError) -> [QueueStatus] in
+        observers.polled(after: position, clock: options.clock) {
+            [self] () throws(SluiceError) -> [QueueStatus] in
             try await statuses(matching: pattern, in: nil, limit: .max)
         } gone: { (known: [QueueStatus]) throws(SluiceError) -> [QueueStatus] in
             known.map(\.queue).sorted { $0.rawValue < $1.rawValue }.map(QueueStatus.empty)

@@ -61,7 +61,7 @@ extension Broker {
         after known: Source.Known?
     ) -> StateObservation<Source> {
         defer { isObserved() }
-        return StateObservation(observers, source, known: known)
+        return StateObservation(observers, source, known: known, clock: options.clock)
     }
 
     /// Calls back for each event, or gap, from now on, on a dispatch queue, in order and one at a time.

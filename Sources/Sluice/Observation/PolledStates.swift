@@ -11,10 +11,10 @@ where Item.ID: Sendable {
     let isSameState: @Sendable (Item, Item) -> Bool
 
     func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
-        dirty.addAll()
+        dirty.addAllLater()
     }
     func note(_ queue: QueueID, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
-        dirty.addAll()
+        dirty.addAllLater()
     }
 
     func read(
@@ -35,18 +35,20 @@ extension Observers {
     ///
     /// - Parameters:
     ///   - position: What the consumer knows already.
+    ///   - clock: Measures the reads.
     ///   - all: Reads all states that match.
     ///   - gone: Reads how known states that match no more have ended.
     ///   - isSame: Whether there is nothing to say of a state that was read again.
     package func polled<State>(
         after position: StateUpdate<State>.Position?,
+        clock: any BrokerClock,
         all: @escaping @Sendable () async throws(SluiceError) -> [State],
         gone: @escaping @Sendable ([State]) async throws(SluiceError) -> [State],
         isSame: @escaping @Sendable (State, State) -> Bool
     ) -> StateUpdates<StateUpdate<State>> {
         StateUpdates { [self] () throws(SluiceError) -> StateUpdates<StateUpdate<State>>.Next in
             let source = PolledStates(all: all, gone: gone, isSameState: isSame)
-            let updates = StateObservation(self, source, known: position?.known)
+            let updates = StateObservation(self, source, known: position?.known, clock: clock)
             return { () async throws(SluiceError) -> StateUpdate<State>? in try await updates.next() }
         }
     }

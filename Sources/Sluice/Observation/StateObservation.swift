@@ -5,15 +5,24 @@ internal import Synchronization
 ///
 /// It subscribes first and reads then, so that no change is missed. The first read is given even without a
 /// difference, since the consumer knows then that it is up to date; later ones are not.
+///
+/// Many states are read as a whole, after changes that do not say what they concern, so seldom that this uses
+/// a hundredth of a core.
 final class StateObservation<Source: StateSource>: Sendable {
     private let source: Source
     private let watch: StateWatch<Source>
     private let token: ObservationToken
+    private let clock: any BrokerClock
+
+    /// Up to so many states are read at once, whatever that costs.
+    private static var fewStates: Int { 1_000 }
+    /// How many times as long as such a read the pause after it is, and the longest pause.
+    private static var pauses: (factor: Int, limit: Duration) { (100, .seconds(90)) }
 
     /// - Parameter known: The states that the consumer knows; `nil`: it gets a snapshot first.
-    init(_ observers: Observers, _ source: Source, known: Source.Known?) {
+    init(_ observers: Observers, _ source: Source, known: Source.Known?, clock: any BrokerClock) {
         let watch = StateWatch(source, known)
-        (self.source, self.watch) = (source, watch)
+        (self.source, self.watch, self.clock) = (source, watch, clock)
         let subscriber = Observers.Subscriber(
             receive: { watch.receive($0) },
             asksForOthers: true,
@@ -51,7 +60,9 @@ final class StateObservation<Source: StateSource>: Sendable {
         _ before: Source.Known
     ) async throws(SluiceError) -> StateUpdate<Source.State>? {
         var known = dirty.startsOver ? [:] : before
+        let start = clock.uptime
         let (matching, gone) = try await source.read(dirty, known)
+        if dirty.isAll && matching.count > Self.fewStates { pause(after: clock.uptime - start) }
         let states = matching.filter { state in
             guard let old = known[state.id] else { return true }
             return !source.isSame(state, old)
@@ -67,6 +78,15 @@ final class StateObservation<Source: StateSource>: Sendable {
             position: StateUpdate<Source.State>.Position(known: known)
         )
     }
+
+    private func pause(after cost: Duration) {
+        let end = clock.uptime + min(cost * Self.pauses.factor, Self.pauses.limit)
+        watch.beginPause()
+        Task { [clock, weak watch = self.watch] in
+            try? await clock.sleep(untilUptime: end)
+            watch?.endPause()
+        }
+    }
 }
 
 /// What may have changed, or the task that waits for a change.
@@ -77,8 +97,10 @@ private final class StateWatch<Source: StateSource>: Sendable {
         var isReading = false
         var hasBeenRead = false
         var hasEnded = false
+        /// Reads of everything that last, after which there is a pause.
+        var pauseCount = 0
         var waiter: CheckedContinuation<Void, Never>?
-        var isDue: Bool { hasEnded || !dirty.isEmpty }
+        var isDue: Bool { hasEnded || !dirty.isEmpty || dirty.isAllLater && pauseCount == 0 }
     }
 
     private let watched: Mutex<Watched>
@@ -105,12 +127,14 @@ private final class StateWatch<Source: StateSource>: Sendable {
     /// - Parameter queue: The queue that may have changed in memory; `nil`: everything may have changed.
     func receive(_ queue: QueueID?) {
         update { watched in
-            guard let queue else { return watched.dirty.addAll() }
+            guard let queue else { return watched.dirty.addAllLater() }
             source.note(queue, watched.known, isReading: watched.isReading, in: &watched.dirty)
         }
     }
 
     func end() { update { $0.hasEnded = true } }
+    func beginPause() { update { $0.pauseCount += 1 } }
+    func endPause() { update { $0.pauseCount -= 1 } }
 
     func due() async -> (dirty: DirtyStates, known: Source.Known)? {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -124,8 +148,8 @@ private final class StateWatch<Source: StateSource>: Sendable {
         }
         return watched.withLock { watched -> (dirty: DirtyStates, known: Source.Known)? in
             if watched.hasEnded { return nil }
-            defer { (watched.dirty, watched.isReading) = (DirtyStates(), true) }
-            return (watched.dirty, watched.known)
+            watched.isReading = true
+            return (watched.dirty.take(withLater: watched.pauseCount == 0), watched.known)
         }
     }
 

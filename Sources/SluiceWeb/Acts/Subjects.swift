@@ -41,8 +41,7 @@ enum Subjects: Sendable {
     func all(_ site: OperatorPage) async throws -> [Subject] {
         switch self {
         case .selected(let subjects): subjects
-        case .matchingQueues(let filter):
-            try await site.board.complete(site.options.clock).matching(filter)
+        case .matchingQueues(let filter): try await filter.queues(site.broker)
         case .matchingLetters(let filter): try await filter.letters(site.broker).map(Subject.letter)
         case .actions(let queue):
             try await site.broker.actionSummaries(QueuePattern(queue.rawValue), limit: .max)

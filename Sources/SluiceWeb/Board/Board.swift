@@ -15,8 +15,9 @@ final class Board: Sendable {
         let state: QueueStatus.State
         let trouble: QueueTrouble
 
-        init(_ status: QueueStatus, oldest: Int64) {
-            (self.status, self.oldest) = (status, oldest)
+        init(_ status: QueueStatus) {
+            self.status = status
+            oldest = Board.microseconds(Date()) - Int64(status.oldestAge / .microseconds(1))
             (state, trouble) = (status.state, status.trouble)
         }
     }
@@ -76,20 +77,11 @@ final class Board: Sendable {
         }
     }
 
-    /// Reads all queues once more, after a change that is no commit: a process that ran them has died.
-    func reread(_ broker: any ActionBroker) async throws {
-        apply(try await broker.statuses(matching: .all, in: nil, limit: .max), isSnapshot: true)
-    }
-
-    private func apply(_ states: [QueueStatus], gone: [QueueStatus] = [], isSnapshot: Bool) {
-        let now = Self.microseconds(Date())
+    private func apply(_ states: [QueueStatus], gone: [QueueStatus], isSnapshot: Bool) {
         memory.withLock { memory in
             if isSnapshot { memory = Memory(totals: Totals(version: memory.totals.version)) }
             for status in gone { memory.replace(status.queue, by: nil) }
-            for status in states {
-                let age = status.oldestAge / .microseconds(1)
-                memory.replace(status.queue, by: Lane(status, oldest: now - Int64(age)))
-            }
+            for status in states { memory.replace(status.queue, by: Lane(status)) }
             memory.totals.version += 1
             memory.totals.isComplete = true
             memory.totals.error = nil
@@ -121,29 +113,6 @@ final class Board: Sendable {
         memory.withLock { $0.extract(filter, sorting, after: start, limit: limit) }
     }
 
-    /// Returns the board when it has all queues, or throws why it has not: an act on all that match needs it.
-    func complete(_ clock: any BrokerClock) async throws -> Board {
-        try await waitForFirstRead(clock)
-        let totals = totals
-        guard totals.isComplete, totals.error == nil else {
-            throw PageError(
-                .conflict,
-                "not all queues are known now: \(totals.error ?? "they are being read")"
-            )
-        }
-        return self
-    }
-
-    /// Returns the queues that match, each with what a skip would take, in order of their names.
-    func matching(_ filter: QueueFilter) -> [Subject] {
-        let found = memory.withLock { memory in
-            memory.lanes.values.filter { filter.matches($0) }
-                .map { ($0.status.queue, $0.status.actionToSkip) }
-        }
-        return found.sorted { $0.0.rawValue.utf8.lexicographicallyPrecedes($1.0.rawValue.utf8) }
-            .map { .queue($0, head: $1) }
-    }
-
     /// Returns queues whose reason should have ended by itself, and of which nothing has been read since.
     func overdue(at now: Date, limit: Int) -> [QueueName] {
         memory.withLock { memory in
@@ -159,11 +128,23 @@ final class Board: Sendable {
         }
     }
 
+    /// Reads all queues once more, after a change that is no commit: a process that ran them has died.
+    func reread(_ broker: any ActionBroker) async throws {
+        patch(try await broker.statuses(matching: .all, in: nil, limit: .max))
+    }
+
     /// Reads some queues once more.
     func reread(_ queues: [QueueName], _ broker: any ActionBroker) async throws {
-        for queue in queues {
-            let status = try await broker.status(of: queue)
-            apply(status.depth > 0 ? [status] : [], gone: status.depth > 0 ? [] : [status], isSnapshot: false)
+        for queue in queues { patch([try await broker.status(of: queue)]) }
+    }
+
+    /// Replaces queues of which the observation knows: of others it would not report the end.
+    private func patch(_ states: [QueueStatus]) {
+        memory.withLock { memory in
+            for status in states where memory.lanes[status.queue] != nil {
+                memory.replace(status.queue, by: status.depth > 0 ? Lane(status) : nil)
+            }
+            memory.totals.version += 1
         }
     }
 

@@ -51,6 +51,17 @@ struct QueueFilter: Sendable {
         return parts.isEmpty ? "all queues with work" : "queues " + parts.joined(separator: ", ")
     }
 
+    /// Returns the queues that match, each with what a skip would take, in order of their names.
+    ///
+    /// They are read: of many queues, the board may be a minute behind.
+    func queues(_ broker: any ActionBroker) async throws -> [Subject] {
+        let isPrefix = name.map { $0 == "*" || $0.hasSuffix("/*") } ?? false
+        let pattern = isPrefix ? QueuePattern(name ?? "*") : .all
+        return try await broker.statuses(matching: pattern, in: nil, limit: .max)
+            .filter { matches(Board.Lane($0)) }
+            .map { .queue($0.queue, head: $0.actionToSkip) }
+    }
+
     func matches(_ lane: Board.Lane) -> Bool {
         if !states.isEmpty, !states.contains(lane.state) { return false }
         if needsPerson, lane.trouble != .needsPerson { return false }

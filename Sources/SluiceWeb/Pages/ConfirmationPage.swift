@@ -87,7 +87,7 @@ struct ConfirmationPage {
         if name.hasSuffix("*") {
             var filter = QueueFilter()
             filter.name = name == "*" ? nil : name
-            let count = site.board.matching(filter).count
+            let count = site.board.extract(filter, .name, limit: 1).count
             return "<p>Queues with work that match it now: \(count). Later ones are covered too.</p>"
         }
         guard let status = site.board.status(of: queue) else {

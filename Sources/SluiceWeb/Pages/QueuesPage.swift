@@ -9,6 +9,9 @@ struct QueuesPage {
     /// The most queues on a page of a list.
     static let queuesOnPage = 50
 
+    /// More are read seldom enough to say so: see `Broker.observe(statuses:after:)`.
+    private static let manyQueues = 10_000
+
     /// A list of queues, with acts on the selected ones or on all that match.
     func queueList(_ visit: Visit) async throws -> Page {
         try await site.board.waitForFirstRead(site.options.clock)
@@ -20,6 +23,14 @@ struct QueuesPage {
         page.add(filterForm(filter, sorting, visit))
         let count = "\(Widgets.count(extract.count, "queue")) of \(site.board.totals.queueCount)"
         page.add(page.live("count", "\(count)", as: "p"))
+        if site.board.totals.queueCount > Self.manyQueues {
+            page.add(
+                """
+                <p class="empty">Of so many queues, changes by other processes show here within a minute \
+                and a half. The page of a queue shows them at once.</p>
+                """
+            )
+        }
         let rows = extract.lanes.map { lane in
             page.live(
                 QueueRows.id(lane.status.queue),

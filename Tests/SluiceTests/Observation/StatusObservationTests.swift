@@ -19,6 +19,8 @@ private struct RecordingSource: StateSource {
     let base: StatusSource
     /// The number of the read that fails.
     var failing = 0
+    /// A read takes this long.
+    var cost: (clock: ManualClock, time: Duration)?
     let reads = EventLog<DirtyStates>()
 
     func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
@@ -34,6 +36,7 @@ private struct RecordingSource: StateSource {
         _ known: Known
     ) async throws(SluiceError) -> (matching: [QueueStatus], gone: [QueueStatus]) {
         reads.append(dirty)
+        if let cost { cost.clock.advance(by: cost.time) }
         if reads.elements.count == failing { throw SluiceError(.databaseLocked, "the test has the lock") }
         return try await base.read(dirty, known)
     }
@@ -156,6 +159,26 @@ struct StatusObservationTests {
         }
         #expect(source.reads.elements.map(\.isAll) == [true, false, false, false])
         try await broker.store.stopRunning()
+        await broker.close()
+    }
+
+    @Test("Many statuses are seldom all read, but one that an event names at once")
+    func pauses() async throws {
+        let site = try Site(.file)
+        let broker = try await site.broker()
+        try await broker.enqueue((0...1_000).map { Note("a", in: "chat/\($0)") })
+        var source = RecordingSource(base: StatusSource(broker, .prefix([])))
+        source.cost = (site.clock, .milliseconds(5))
+        let updates = broker.observation(of: source, after: nil)
+        try await #expect(updates.next()?.states.count == 1_001)
+        try site.shell("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('by shell', 'note', '1')")
+        broker.observers.poke(nil)
+        try await broker.enqueue(Note("b", in: "mail"))
+        try await #expect(updates.next()?.line == "mail 1 stopped")
+        #expect(source.reads.elements.map(\.isAll) == [true, false])
+        site.clock.advance(by: .milliseconds(500))
+        try await #expect(updates.next()?.line == "by shell 1 stopped")
+        #expect(source.reads.elements.map(\.isAll) == [true, false, true])
         await broker.close()
     }
 

@@ -12,9 +12,12 @@ struct DirtyStates: Sendable {
     private(set) var queueIDs: Set<QueueID> = []
     /// Whether everything that is observed may have changed.
     private(set) var isAll = false
+    /// Whether it may have, by changes that do not say what they concern: that can wait.
+    private(set) var isAllLater = false
     /// Whether the consumer gets a snapshot: at the start, and after more changes than are kept.
     private(set) var startsOver = false
 
+    /// Whether nothing is to be read now.
     var isEmpty: Bool { !isAll && actions.isEmpty && queues.isEmpty && queueIDs.isEmpty }
 
     /// All states, for a consumer that knows none.
@@ -25,6 +28,18 @@ struct DirtyStates: Sendable {
     }
 
     mutating func addAll() { isAll = true }
+    mutating func addAllLater() { isAllLater = true }
+
+    /// Takes what is to be read now, and keeps the rest.
+    mutating func take(withLater isWithLater: Bool) -> DirtyStates {
+        if isAllLater && isWithLater { (isAll, isAllLater) = (true, false) }
+        defer {
+            let isAllLater = isAllLater
+            self = DirtyStates()
+            self.isAllLater = isAllLater
+        }
+        return self
+    }
 
     mutating func add(_ action: ActionID, _ end: ActionEnd? = nil) {
         if startsOver { return }
@@ -48,6 +63,7 @@ struct DirtyStates: Sendable {
     /// Adds what an earlier set has; how actions have ended is known better by this one.
     mutating func formUnion(_ earlier: DirtyStates) {
         isAll = isAll || earlier.isAll
+        isAllLater = isAllLater || earlier.isAllLater
         startsOver = startsOver || earlier.startsOver
         actions.formUnion(earlier.actions)
         ends.merge(earlier.ends) { later, _ in later }
