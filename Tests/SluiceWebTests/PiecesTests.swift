@@ -128,7 +128,8 @@ struct PiecesTests {
             try await broker.enqueue(raw: Array(repeating: action, count: index % 3 + 1))
         }
         let board = Board()
-        try await board.reread(broker)
+        let following = Task { await board.follow(broker, SystemClock()) }
+        try await board.waitForFirstRead(SystemClock())
         var found: [String] = []
         var next: QueueSorting.Place?
         repeat {
@@ -140,8 +141,9 @@ struct PiecesTests {
         } while next != nil
         #expect(found.sorted() == names.sorted())
         let filter = try QueueFilter(Form("name=queue/1*&state=stopped"))
-        #expect(board.matching(filter).count == 11)
+        try await #expect(filter.queues(broker).count == 11)
         #expect(board.totals.actionCount == 73)
+        following.cancel()
         await broker.close()
     }
 }

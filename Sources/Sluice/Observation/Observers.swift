@@ -13,6 +13,8 @@ package final class Observers: Sendable {
         var othersCommitted: @Sendable () -> Void = {}
         /// Called after a change of one queue or of all that has no event, such as a commit of others.
         var poke: @Sendable (QueueID?) -> Void = { _ in }
+        /// Called instead after commits of others that no event describes.
+        var pokeAfterOthers: (@Sendable () -> Void)?
         let end: @Sendable () -> Void
     }
 
@@ -77,7 +79,8 @@ package final class Observers: Sendable {
         }
         for subscriber in subscribers {
             if haveCommitted { subscriber.othersCommitted() }
-            if subscriber.asksForOthers ? isDue : mayDiffer ?? true { subscriber.poke(nil) }
+            guard subscriber.asksForOthers ? isDue : mayDiffer ?? true else { continue }
+            if let poke = subscriber.pokeAfterOthers { poke() } else { subscriber.poke(nil) }
         }
     }
 

@@ -11,10 +11,10 @@ where Item.ID: Sendable {
     let isSameState: @Sendable (Item, Item) -> Bool
 
     func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
-        dirty.addAllLater()
+        dirty.addAll()
     }
     func note(_ queue: QueueID, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
-        dirty.addAllLater()
+        dirty.addAll()
     }
 
     func read(

@@ -6,8 +6,8 @@ internal import Synchronization
 /// It subscribes first and reads then, so that no change is missed. The first read is given even without a
 /// difference, since the consumer knows then that it is up to date; later ones are not.
 ///
-/// Many states are read as a whole, after changes that do not say what they concern, so seldom that this uses
-/// a hundredth of a core.
+/// Many states are read as a whole, after commits of others that do not say what they concern, so seldom that
+/// this uses a hundredth of a core.
 final class StateObservation<Source: StateSource>: Sendable {
     private let source: Source
     private let watch: StateWatch<Source>
@@ -27,6 +27,7 @@ final class StateObservation<Source: StateSource>: Sendable {
             receive: { watch.receive($0) },
             asksForOthers: true,
             poke: { watch.receive($0) },
+            pokeAfterOthers: { watch.receiveCommitOfOthers() },
             end: { watch.end() }
         )
         token = ObservationToken(observers, subscriber) { watch.end() }
@@ -127,11 +128,12 @@ private final class StateWatch<Source: StateSource>: Sendable {
     /// - Parameter queue: The queue that may have changed in memory; `nil`: everything may have changed.
     func receive(_ queue: QueueID?) {
         update { watched in
-            guard let queue else { return watched.dirty.addAllLater() }
+            guard let queue else { return watched.dirty.addAll() }
             source.note(queue, watched.known, isReading: watched.isReading, in: &watched.dirty)
         }
     }
 
+    func receiveCommitOfOthers() { update { $0.dirty.addAllLater() } }
     func end() { update { $0.hasEnded = true } }
     func beginPause() { update { $0.pauseCount += 1 } }
     func endPause() { update { $0.pauseCount -= 1 } }

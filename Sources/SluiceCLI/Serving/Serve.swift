@@ -69,6 +69,8 @@ struct Serve: AsyncParsableCommand, Look {
         var options = BrokerOptions()
         // An act that is blocked reports this soon.
         options.file.lockTimeout = .seconds(2)
+        // Pages are updated once a second.
+        options.file.foreignChangeInterval = .milliseconds(500)
         if readOnly { options.file.role = .readOnly }
         let stop = StopRequests(remark: nil)
         try await store.withBroker(options) { broker in

@@ -13,6 +13,7 @@ struct Command: Sendable {
             throw PageError(.invalid, "there is no act '\(form["act"] ?? "")'")
         }
         (self.verb, self.form) = (verb, form)
+        if verb == .move { _ = try form.required("to") }
         subjects = try Subjects(of: verb, form)
     }
 

@@ -8,8 +8,8 @@ addEventListener("pointerdown", event => pressed.add(event.pointerId));
 for (const end of ["pointerup", "pointercancel"]) {
   addEventListener(end, event => {
     pressed.delete(event.pointerId);
-    // After the click that ends the press.
-    setTimeout(showLate);
+    // After the click that ends the press, which a touch sends later.
+    setTimeout(showLate, event.pointerType === "mouse" ? 0 : 350);
   });
 }
 
@@ -17,9 +17,19 @@ function showLate() {
   if (pressed.size > 0) return;
   for (const [id, html] of late) {
     const part = document.getElementById(id);
-    if (part !== null && withoutAges(part.innerHTML) !== withoutAges(html)) replace(part, html);
+    if (part === null) continue;
+    if (html === null) remove(part);
+    else if (withoutAges(part.innerHTML) !== withoutAges(html)) replace(part, html);
   }
   late.clear();
+}
+
+// What has left the list stays in its place, and is marked.
+function remove(part) {
+  if (!part.matches("tr")) return part.replaceChildren();
+  part.classList.add("gone");
+  hasChanged = true;
+  announce("The list has changed.");
 }
 
 // Ages run by themselves.
@@ -33,13 +43,14 @@ function replace(part, html) {
   const focused = part.contains(document.activeElement) ? document.activeElement : null;
   const opened = [...part.querySelectorAll("details")].map(details => details.open);
   const boxes = ":is(input[type=checkbox], input[type=radio])";
-  const checked = [...part.querySelectorAll(`${boxes}:checked`)].map(box => box.value);
+  const key = box => `${box.name}=${box.value}`;
+  const checked = [...part.querySelectorAll(`${boxes}:checked`)].map(key);
   const typed = new Map([...part.querySelectorAll(fields)].map(field => [field.name, field]));
   part.innerHTML = html;
   part.querySelectorAll("details").forEach((details, index) => {
     if (index < opened.length) details.open = opened[index];
   });
-  for (const box of part.querySelectorAll(boxes)) box.checked = checked.includes(box.value);
+  for (const box of part.querySelectorAll(boxes)) box.checked = checked.includes(key(box));
   // The field itself, as it knows the place of the cursor.
   for (const field of part.querySelectorAll(fields)) field.replaceWith(typed.get(field.name) ?? field);
   // Not by its place: Enter would press what has come before it.
@@ -80,16 +91,9 @@ function follow(address) {
       showLate();
     }
   });
-  // What has left the list stays in its place, and is marked.
   source.addEventListener("gone", event => {
-    const part = document.getElementById(JSON.parse(event.data));
-    if (part?.matches("tr")) {
-      part.classList.add("gone");
-      hasChanged = true;
-      announce("The list has changed.");
-    } else {
-      part?.replaceChildren();
-    }
+    late.set(JSON.parse(event.data), null);
+    showLate();
   });
   source.addEventListener("open", () => announce(hasChanged ? "The list has changed." : ""));
   source.addEventListener("error", () => {

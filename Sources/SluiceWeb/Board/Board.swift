@@ -130,18 +130,23 @@ final class Board: Sendable {
 
     /// Reads all queues once more, after a change that is no commit: a process that ran them has died.
     func reread(_ broker: any ActionBroker) async throws {
-        patch(try await broker.statuses(matching: .all, in: nil, limit: .max))
+        let before = memory.withLock { $0.lanes }
+        patch(before, try await broker.statuses(matching: .all, in: nil, limit: .max))
     }
 
     /// Reads some queues once more.
     func reread(_ queues: [QueueName], _ broker: any ActionBroker) async throws {
-        for queue in queues { patch([try await broker.status(of: queue)]) }
+        let before = memory.withLock { $0.lanes }
+        for queue in queues { patch(before, [try await broker.status(of: queue)]) }
     }
 
-    /// Replaces queues of which the observation knows: of others it would not report the end.
-    private func patch(_ states: [QueueStatus]) {
+    /// Replaces queues of which the observation knows, and has reported nothing since.
+    ///
+    /// It would not report the end of others, and does not repeat what it has reported.
+    private func patch(_ before: [QueueName: Lane], _ states: [QueueStatus]) {
         memory.withLock { memory in
-            for status in states where memory.lanes[status.queue] != nil {
+            for status in states {
+                guard let lane = before[status.queue], memory.lanes[status.queue] === lane else { continue }
                 memory.replace(status.queue, by: status.depth > 0 ? Lane(status) : nil)
             }
             memory.totals.version += 1

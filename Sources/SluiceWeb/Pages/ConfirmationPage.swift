@@ -30,8 +30,8 @@ struct ConfirmationPage {
         page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
         let subjects = try await command.subjects.all(site)
         if subjects.count != 1 || fields["scope"] == "matching" { page.add(list(subjects, visit)) }
-        if subjects.count == 1, case .queue(let queue, _) = subjects[0] {
-            page.add(facts(queue, command, visit))
+        if subjects.count == 1, case .queue(let queue, let head) = subjects[0] {
+            page.add(try await facts(queue, head, command, visit))
         }
         var hidden = fields.setting("token", nil)
         if case .matchingQueues(let filter) = command.subjects {
@@ -82,20 +82,24 @@ struct ConfirmationPage {
     }
 
     /// What the operator should know of a queue before an act on it.
-    private func facts(_ queue: QueueName, _ command: Command, _ visit: Visit) -> HTML {
-        let name = queue.rawValue
-        if name.hasSuffix("*") {
-            var filter = QueueFilter()
-            filter.name = name == "*" ? nil : name
-            let count = site.board.extract(filter, .name, limit: 1).count
+    private func facts(
+        _ queue: QueueName,
+        _ head: ActionID?,
+        _ command: Command,
+        _ visit: Visit
+    ) async throws -> HTML {
+        if queue.rawValue.hasSuffix("*") {
+            let pattern = QueuePattern(queue.rawValue)
+            let count = try await site.broker.statuses(matching: pattern, in: nil, limit: .max).count
             return "<p>Queues with work that match it now: \(count). Later ones are covered too.</p>"
         }
-        guard let status = site.board.status(of: queue) else {
+        let status = try await site.broker.status(of: queue)
+        guard status.depth > 0 else {
             return "<p>There is no queue with work of exactly this name.</p>"
         }
-        let head = command.verb == .skip ? status.actionToSkip.map { Widgets.action($0, visit) } : nil
+        let skipped = command.verb == .skip ? head ?? status.actionToSkip : nil
         return Widgets.facts([
-            ("Actions", "\(status.depth)"), ("To be skipped", head),
+            ("Actions", "\(status.depth)"), ("To be skipped", skipped.map { Widgets.action($0, visit) }),
             ("Why", Widgets.because(status.because, status.blockedUntil, visit)),
             ("Last error", status.lastError.map { "<pre>\($0)</pre>" }),
         ])

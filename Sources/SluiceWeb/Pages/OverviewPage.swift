@@ -2,7 +2,7 @@
 internal import Foundation
 internal import Sluice
 
-/// All queues together, and first those that do not move.
+/// All queues together, and first the ones in trouble.
 struct OverviewPage {
     let site: OperatorPage
 
@@ -15,13 +15,15 @@ struct OverviewPage {
             .filter { $0.trouble < .moves }
         page.add(page.live("numbers", numbers(totals, visit)))
         page.add("<h2>What needs a person, and what waits</h2>")
-        let empty: HTML = totals.isComplete ? "All queues with work move." : "The queues are being read."
+        let empty: HTML =
+            totals.isComplete ? "No queue needs a person or waits." : "The queues are being read."
         page.add(page.live("trouble", QueueRows.table(still, visit, empty: empty)))
         page.add(
             """
             <form class="filter" method="get" action="\(visit.link("/queues"))" role="search">
             <label>Queue <input type="search" name="name" placeholder="part of its name" data-search></label>
-            <button>Find</button> <a href="\(visit.link("/queues"))">All queues, in this order</a></form>
+            <button>Find</button> \
+            <a href="\(visit.link("/queues"))">All \(totals.queueCount) queues, in this order</a></form>
             """
         )
         page.add("<h2>Since this server was started, ten minutes at most</h2>")

@@ -15,6 +15,9 @@ struct QueuePage {
     /// A queue: why it does not move, its actions in order, and what concerns it.
     func queue(_ visit: Visit) async throws -> Page {
         guard let name = visit.query["name"] else { throw PageError(.invalid, "give the name of a queue") }
+        guard !name.contains("*") else {
+            throw PageError(.invalid, "'\(name)' is no queue but a pattern: use it as a filter of the list")
+        }
         let queue = QueueName(name)
         let status = try await site.broker.status(of: queue)
         var page = Page(name, in: "Queues")

@@ -172,13 +172,16 @@ struct StatusObservationTests {
         let updates = broker.observation(of: source, after: nil)
         try await #expect(updates.next()?.states.count == 1_001)
         try site.shell("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('by shell', 'note', '1')")
-        broker.observers.poke(nil)
+        broker.observers.tellCommitOfOthers(mayDiffer: true, at: .zero, every: .zero)
         try await broker.enqueue(Note("b", in: "mail"))
         try await #expect(updates.next()?.line == "mail 1 stopped")
         #expect(source.reads.elements.map(\.isAll) == [true, false])
         site.clock.advance(by: .milliseconds(500))
         try await #expect(updates.next()?.line == "by shell 1 stopped")
         #expect(source.reads.elements.map(\.isAll) == [true, false, true])
+        // What this process itself says does not wait.
+        try await broker.hold("mail", by: "ops")
+        try await #expect(updates.next()?.line == "mail 1 held")
         await broker.close()
     }
 

@@ -12,12 +12,12 @@ struct DirtyStates: Sendable {
     private(set) var queueIDs: Set<QueueID> = []
     /// Whether everything that is observed may have changed.
     private(set) var isAll = false
-    /// Whether it may have, by changes that do not say what they concern: that can wait.
+    /// Whether it may have, by commits of others: that can wait.
     private(set) var isAllLater = false
     /// Whether the consumer gets a snapshot: at the start, and after more changes than are kept.
     private(set) var startsOver = false
 
-    /// Whether nothing is to be read now.
+    /// Whether there is nothing to read now.
     var isEmpty: Bool { !isAll && actions.isEmpty && queues.isEmpty && queueIDs.isEmpty }
 
     /// All states, for a consumer that knows none.
@@ -30,7 +30,7 @@ struct DirtyStates: Sendable {
     mutating func addAll() { isAll = true }
     mutating func addAllLater() { isAllLater = true }
 
-    /// Takes what is to be read now, and keeps the rest.
+    /// Takes the states to read now, and keeps the rest.
     mutating func take(withLater isWithLater: Bool) -> DirtyStates {
         if isAllLater && isWithLater { (isAll, isAllLater) = (true, false) }
         defer {
