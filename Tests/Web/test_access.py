@@ -140,6 +140,9 @@ class Requests(Served):
         self.assertEqual(status, 200)
         self.assertNotIn("Set-Cookie", headers)
         self.assertIn('url=/queue?name=mail/1"', text)
+        for path in ["//evil.example/queues", "/\\evil.example/queues"]:
+            _, _, text = self.request("GET", path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")
+            self.assertNotIn("evil", text, path)
         # What another site embeds or fetches is nothing.
         for path in ["/live?view=/", "/health"]:
             status, _, _ = self.request("GET", path, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")

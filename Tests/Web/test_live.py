@@ -26,8 +26,11 @@ class Live(Browsed):
         self.open("queues?sort=name")
         self.wait_for_text("mail/2", "tbody")
         self.click("tbody input")
+        height = "return all('tbody tr')[0].getBoundingClientRect().y"
+        before = self.at_once(height)
         self.enqueue("mail/1", {})
         self.wait_for_text("The list has changed", "#stale")
+        self.assertEqual(self.at_once(height), before)
         self.assertEqual(self.texts("tbody th"), ["mail/2"])
         self.enqueue("mail/2", {})
         self.wait(lambda: self.text("tbody .number") == "2", "the new depth is not shown")

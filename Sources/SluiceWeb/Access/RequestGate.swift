@@ -240,8 +240,9 @@ struct RequestGate: Sendable {
 
     /// Has the browser come once more, from here and with its cookie: a new one would end its session.
     private func sameSiteReload(_ request: Request) -> Response {
-        let place: HTML =
-            "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=\(request.uri.string)\">"
+        // An address such as //elsewhere is another site's.
+        let address = place(of: request.uri.string)
+        let place: HTML = "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=\(address)\">"
         return Response(
             status: .ok,
             headers: Self.headers(type: "text/html; charset=utf-8"),

@@ -46,7 +46,9 @@ function replace(part, html) {
   const key = box => `${box.name}=${box.value}`;
   const checked = [...part.querySelectorAll(`${boxes}:checked`)].map(key);
   const typed = new Map([...part.querySelectorAll(fields)].map(field => [field.name, field]));
+  const scrolled = [...part.querySelectorAll(".wide")].map(wide => wide.scrollLeft);
   part.innerHTML = html;
+  part.querySelectorAll(".wide").forEach((wide, index) => { wide.scrollLeft = scrolled[index] ?? 0; });
   part.querySelectorAll("details").forEach((details, index) => {
     if (index < opened.length) details.open = opened[index];
   });
@@ -54,7 +56,8 @@ function replace(part, html) {
   // The field itself, as it knows the place of the cursor.
   for (const field of part.querySelectorAll(fields)) field.replaceWith(typed.get(field.name) ?? field);
   // Not by its place: Enter would press what has come before it.
-  const same = [...part.querySelectorAll("a, button, input, summary")].find(place => place.isEqualNode(focused));
+  const same = [...part.querySelectorAll("a, button, input, summary")].find(place => place.isEqualNode(focused))
+    ?? (focused?.matches(".wide") ? part.querySelector(".wide") : null);
   same?.focus({ preventScroll: true });
   run();
 }
