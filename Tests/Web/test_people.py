@@ -46,8 +46,8 @@ class People(Browsed):
                 self.assertEqual(found, [], f"/{path}, {scheme}")
         self.media("")
 
-    def test_names_and_sizes(self):
-        """Everything that can be pressed has a name, and is large enough."""
+    def test_names_and_headings(self):
+        """Everything that can be pressed has a name, and a page has one heading."""
         for path in PAGES:
             self.open(path)
             nameless = self.driver.execute_script("""

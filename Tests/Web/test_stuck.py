@@ -37,6 +37,9 @@ class Stuck(Browsed):
         self.serve()
         self.open()
         self.wait_for_text("server moves", "#trouble")
+        # One that comes while somebody looks.
+        self.enqueue("conversation/10", {"text": "no such room"})
+        self.wait_for_text("conversation/10", "#trouble")
         self.find("[name=name]").send_keys("tion/9")
         self.press("Find")
         self.press("conversation/9")

@@ -31,24 +31,32 @@ where Item.ID: Sendable {
 }
 
 extension Observers {
-    /// Observes the states that `all` reads, again after each event and each poke.
+    /// Observes the states that `all` reads, again after each event, each poke and each interval.
     ///
     /// - Parameters:
     ///   - position: What the consumer knows already.
-    ///   - clock: Measures the reads.
+    ///   - clock: Measures the reads and the intervals.
+    ///   - interval: How often others may have committed.
     ///   - all: Reads all states that match.
     ///   - gone: Reads how known states that match no more have ended.
     ///   - isSame: Whether there is nothing to say of a state that was read again.
     package func polled<State>(
         after position: StateUpdate<State>.Position?,
         clock: any BrokerClock,
+        every interval: Duration,
         all: @escaping @Sendable () async throws(SluiceError) -> [State],
         gone: @escaping @Sendable ([State]) async throws(SluiceError) -> [State],
         isSame: @escaping @Sendable (State, State) -> Bool
     ) -> StateUpdates<StateUpdate<State>> {
         StateUpdates { [self] () throws(SluiceError) -> StateUpdates<StateUpdate<State>>.Next in
             let source = PolledStates(all: all, gone: gone, isSameState: isSame)
-            let updates = StateObservation(self, source, known: position?.known, clock: clock)
+            let updates = StateObservation(
+                self,
+                source,
+                known: position?.known,
+                clock: clock,
+                pollingEvery: interval
+            )
             return { () async throws(SluiceError) -> StateUpdate<State>? in try await updates.next() }
         }
     }

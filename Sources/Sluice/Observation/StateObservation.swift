@@ -19,8 +19,17 @@ final class StateObservation<Source: StateSource>: Sendable {
     /// How many times as long as such a read the pause after it is, and the longest pause.
     private static var pauses: (factor: Int, limit: Duration) { (100, .seconds(90)) }
 
-    /// - Parameter known: The states that the consumer knows; `nil`: it gets a snapshot first.
-    init(_ observers: Observers, _ source: Source, known: Source.Known?, clock: any BrokerClock) {
+    /// - Parameters:
+    ///   - known: The states that the consumer knows; `nil`: it gets a snapshot first.
+    ///   - clock: Measures the reads.
+    ///   - interval: After this time others may have committed, if nobody else notices it.
+    init(
+        _ observers: Observers,
+        _ source: Source,
+        known: Source.Known?,
+        clock: any BrokerClock,
+        pollingEvery interval: Duration? = nil
+    ) {
         let watch = StateWatch(source, known)
         (self.source, self.watch, self.clock) = (source, watch, clock)
         let subscriber = Observers.Subscriber(
@@ -31,6 +40,15 @@ final class StateObservation<Source: StateSource>: Sendable {
             end: { watch.end() }
         )
         token = ObservationToken(observers, subscriber) { watch.end() }
+        if let interval { poll(every: interval) }
+    }
+
+    private func poll(every interval: Duration) {
+        Task { [clock, weak watch = self.watch] in
+            repeat {
+                do { try await clock.sleep(untilUptime: clock.uptime + interval) } catch { return }
+            } while watch?.receiveCommitOfOthers() == true
+        }
     }
 
     /// Waits for the next update; `nil` is the end.
@@ -133,7 +151,13 @@ private final class StateWatch<Source: StateSource>: Sendable {
         }
     }
 
-    func receiveCommitOfOthers() { update { $0.dirty.addAllLater() } }
+    /// - Returns: Whether the observation goes on.
+    @discardableResult
+    func receiveCommitOfOthers() -> Bool {
+        update { $0.dirty.addAllLater() }
+        return !watched.withLock(\.hasEnded)
+    }
+
     func end() { update { $0.hasEnded = true } }
     func beginPause() { update { $0.pauseCount += 1 } }
     func endPause() { update { $0.pauseCount -= 1 } }

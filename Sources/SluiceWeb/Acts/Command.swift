@@ -52,7 +52,7 @@ struct Command: Sendable {
 
     private func place(of subject: Subject, isAlone: Bool) -> (path: String, query: Form) {
         switch subject {
-        case .queue(let name, _) where name.rawValue.hasSuffix("*"): ("/holds", Form())
+        case .queue(let name, _) where name.isPattern: ("/holds", Form())
         case .queue(let name, _) where isAlone: ("/queue", Form().setting("name", name.rawValue))
         case .action(let id) where isAlone: ("/action", Form().setting("id", id.description))
         case .queue: ("/queues", Form())

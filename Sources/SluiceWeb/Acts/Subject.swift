@@ -25,7 +25,7 @@ enum Subject: Sendable {
 
     func html(_ visit: Visit) -> HTML {
         switch self {
-        case .queue(let name, _) where !name.rawValue.contains("*"): Widgets.queue(name, visit)
+        case .queue(let name, _) where !name.isPattern: Widgets.queue(name, visit)
         case .letter(let id), .action(let id): Widgets.action(id, visit)
         default: "\(words)"
         }

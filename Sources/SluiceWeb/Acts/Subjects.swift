@@ -16,12 +16,7 @@ enum Subjects: Sendable {
         switch verb.subject {
         case .queue where isMatching: self = .matchingQueues(try QueueFilter(form))
         case .letter where isMatching: self = .matchingLetters(try LetterFilter(form))
-        case .action where isMatching:
-            let name = try form.required("queue")
-            guard !name.contains("*") else {
-                throw PageError(.invalid, "'\(name)' is no queue but a pattern")
-            }
-            self = .actions(of: QueueName(name))
+        case .action where isMatching: self = .actions(of: try QueueName(field: form["queue"]))
         case .gate where isMatching: self = .gates
         case .hold where isMatching: self = .holds
         case .newAction: self = .selected([.newAction])

@@ -136,8 +136,11 @@ final class Board: Sendable {
 
     /// Reads some queues once more.
     func reread(_ queues: [QueueName], _ broker: any ActionBroker) async throws {
-        let before = memory.withLock { $0.lanes }
-        for queue in queues { patch(before, [try await broker.status(of: queue)]) }
+        for queue in queues {
+            // Not all lanes: they would be copied.
+            guard let before = memory.withLock({ $0.lanes[queue] }) else { continue }
+            patch([queue: before], [try await broker.status(of: queue)])
+        }
     }
 
     /// Replaces queues of which the observation knows, and has reported nothing since.

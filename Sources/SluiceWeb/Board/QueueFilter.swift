@@ -55,8 +55,7 @@ struct QueueFilter: Sendable {
     ///
     /// They are read: of many queues, the board may be a minute behind.
     func queues(_ broker: any ActionBroker) async throws -> [Subject] {
-        let isPrefix = name.map { $0 == "*" || $0.hasSuffix("/*") } ?? false
-        let pattern = isPrefix ? QueuePattern(name ?? "*") : .all
+        let pattern = name.flatMap { $0.hasSuffix("/*") ? QueuePattern($0) : nil } ?? .all
         return try await broker.statuses(matching: pattern, in: nil, limit: .max)
             .filter { matches(Board.Lane($0)) }
             .map { .queue($0.queue, head: $0.actionToSkip) }

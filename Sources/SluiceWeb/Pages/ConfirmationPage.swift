@@ -88,7 +88,7 @@ struct ConfirmationPage {
         _ command: Command,
         _ visit: Visit
     ) async throws -> HTML {
-        if queue.rawValue.hasSuffix("*") {
+        if queue.isPattern {
             let pattern = QueuePattern(queue.rawValue)
             let count = try await site.broker.statuses(matching: pattern, in: nil, limit: .max).count
             return "<p>Queues with work that match it now: \(count). Later ones are covered too.</p>"

@@ -14,11 +14,8 @@ struct QueuePage {
 
     /// A queue: why it does not move, its actions in order, and what concerns it.
     func queue(_ visit: Visit) async throws -> Page {
-        guard let name = visit.query["name"] else { throw PageError(.invalid, "give the name of a queue") }
-        guard !name.contains("*") else {
-            throw PageError(.invalid, "'\(name)' is no queue but a pattern: use it as a filter of the list")
-        }
-        let queue = QueueName(name)
+        let queue = try QueueName(field: visit.query["name"])
+        let name = queue.rawValue
         let status = try await site.broker.status(of: queue)
         var page = Page(name, in: "Queues")
         page.add(page.live("status", statusFacts(status, visit)))
@@ -170,6 +167,20 @@ struct QueuePage {
         let (pattern, name) = (pattern.rawValue, queue.rawValue)
         guard pattern.hasSuffix("*") else { return pattern.utf8.elementsEqual(name.utf8) }
         return name.utf8.starts(with: pattern.utf8.dropLast())
+    }
+}
+
+extension QueueName {
+    /// Whether it is a pattern, for several queues: no name of one has a `*`.
+    var isPattern: Bool { rawValue.contains("*") }
+
+    /// Reads the name of one queue from the field of a query or a form.
+    init(field text: String?) throws(PageError) {
+        guard let text else { throw PageError(.invalid, "give the name of a queue") }
+        self.init(text)
+        guard !isPattern else {
+            throw PageError(.invalid, "'\(text)' is no queue but a pattern: use it as a filter of the list")
+        }
     }
 }
 #endif

@@ -76,6 +76,21 @@ struct PostgresLookTests {
         await broker.close()
     }
 
+    @Test("G11: an observation gives the changes of other processes too, once in an interval")
+    func changesOfOthers() async throws {
+        let site = try site()
+        let (here, there) = (try await site.broker(), try await site.broker())
+        var updates = here.observe(statuses: .all).makeAsyncIterator()
+        try await #expect(updates.next()?.states == [])
+        try await there.enqueue(Note("a"))
+        let interval = PostgresOptions().pollInterval
+        try await site.clock.waitForSleeper(untilUptime: interval)
+        site.clock.advance(by: interval)
+        try await #expect(updates.next()?.states.map(\.queue) == ["notes"])
+        await here.close()
+        await there.close()
+    }
+
     #if Metrics
     @Test("Depths, ages and parked queues are reported while a broker runs")
     func metrics() async throws {

@@ -32,7 +32,8 @@ struct DirtyStates: Sendable {
 
     /// Takes the states to read now, and keeps the rest.
     mutating func take(withLater isWithLater: Bool) -> DirtyStates {
-        if isAllLater && isWithLater { (isAll, isAllLater) = (true, false) }
+        if isAllLater && isWithLater { isAll = true }
+        if isAll { isAllLater = false }
         defer {
             let isAllLater = isAllLater
             self = DirtyStates()
