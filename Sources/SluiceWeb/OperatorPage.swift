@@ -16,9 +16,8 @@ internal import Synchronization
 /// router, and runs the page beside it:
 ///
 /// ```swift
-/// var options = OperatorPageOptions()
+/// var options = OperatorPageOptions(access: .application(OurSessions()))
 /// options.prefix = "/ops"
-/// options.access = .application(OurSessions())
 /// let page = try OperatorPage(broker, options: options)
 /// page.addRoutes(to: router)
 /// let application = Application(router: router, services: [page])
@@ -44,7 +43,7 @@ public final class OperatorPage: Service {
     ///
     /// - Throws: ``PageError`` if the prefix does not begin with `/`, ends with one, or has other characters
     ///   than letters, digits, `/`, `-`, `_` and `.`.
-    public init(_ broker: any ActionBroker, options: OperatorPageOptions = OperatorPageOptions()) throws {
+    public init(_ broker: any ActionBroker, options: OperatorPageOptions) throws {
         let isPlain = options.prefix.unicodeScalars.allSatisfy {
             $0.isASCII
                 && ($0.properties.isAlphabetic || $0.properties.numericType != nil

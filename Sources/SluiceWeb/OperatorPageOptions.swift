@@ -11,7 +11,7 @@ public struct OperatorPageOptions: Sendable {
     /// Whether every operator may only look, whatever their role.
     public var isReadOnly = false
     /// Who may use the page.
-    public var access = PageAccess.everybody
+    public var access: PageAccess
     /// The names by which browsers reach the page, without ports, besides `localhost` and addresses.
     ///
     /// Requests that name another host are refused: another site could have given its own name this address.
@@ -24,6 +24,8 @@ public struct OperatorPageOptions: Sendable {
     public var logger = Logger(label: "sluice.web")
 
     /// Makes the default options.
-    public init() {}
+    ///
+    /// - Parameter access: Who may use the page; there is no default, as whoever may can remove every action.
+    public init(access: PageAccess) { self.access = access }
 }
 #endif

@@ -42,7 +42,8 @@ public struct OperatorServer: Service {
 
     /// Serves until the task is cancelled or a service group stops.
     public func run() async throws {
-        let router = Router()
+        let router = Router(context: ServedContext.self)
+        router.add(middleware: UnreadBodies())
         page.addRoutes(to: router)
         let gate = RequestGate(page: page)
         router.get("**") { request, _ in await gate.missing(request) }

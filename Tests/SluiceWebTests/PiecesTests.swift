@@ -88,7 +88,7 @@ struct PiecesTests {
     )
     func prefix(prefix: String) async throws {
         let broker = try await Broker.inMemory()
-        var options = OperatorPageOptions()
+        var options = OperatorPageOptions(access: .everybody)
         options.prefix = prefix
         #expect(throws: PageError.self) { try OperatorPage(broker, options: options) }
         await broker.close()
@@ -97,7 +97,7 @@ struct PiecesTests {
     @Test("Names other than those of this machine need tokens or an authenticator")
     func hosts() async throws {
         let broker = try await Broker.inMemory()
-        var options = OperatorPageOptions()
+        var options = OperatorPageOptions(access: .everybody)
         options.hosts = ["ops.example"]
         #expect(throws: PageError.self) { try OperatorPage(broker, options: options) }
         await broker.close()
@@ -106,10 +106,24 @@ struct PiecesTests {
     @Test("Everybody may use the page at a loopback address alone")
     func addresses() async throws {
         let broker = try await Broker.inMemory()
-        let page = try OperatorPage(broker)
+        let page = try OperatorPage(broker, options: OperatorPageOptions(access: .everybody))
         #expect(throws: PageError.self) { try OperatorServer(page, address: "0.0.0.0", port: 0) }
         #expect(throws: Never.self) { try OperatorServer(page, address: "127.0.0.1", port: 0) }
         await broker.close()
+    }
+
+    @Test("Requests without a cookie end no session of a browser, and those with one none of a person")
+    func sessions() {
+        let sessions = Sessions()
+        let (browser, _) = sessions.session(nil)
+        #expect(!sessions.session(browser.id).isNew)
+        let stranger = sessions.session(nil).session.id
+        let person = sessions.logIn(Operator(name: "ada", role: .act), replacing: stranger)
+        for _ in 0..<3_000 { _ = sessions.session(nil) }
+        #expect(!sessions.session(browser.id).isNew)
+        for _ in 0..<2_000 { _ = sessions.session(sessions.session(nil).session.id) }
+        #expect(sessions.session(browser.id).isNew)
+        #expect(sessions.person(of: person.id)?.name == "ada")
     }
 
     @Test("A place in a list is read as it was written, also with points in the name")

@@ -23,7 +23,7 @@ _drivers = []
 
 # Clicks only what a person could: nothing may lie above it.
 FINDING = """
-    const all = selector => [...document.querySelectorAll(selector)];
+    const all = selector => [...document.querySelectorAll(selector)].filter(place => place.checkVisibility());
     const click = place => {
         place?.scrollIntoView({ block: "center", behavior: "instant" });
         const box = place?.getClientRects()[0];

@@ -3,14 +3,16 @@
 import http.client
 import os
 import re
+import socket
 import urllib.parse
 
-from browser import Browsed
+from browser import Browsed, start
 from served import Served
 
 TOKENS = """
 # role name token
 act  ada  p9ZcSgN4mYx2w7QkLr5TtA
+act  bob  Jd8sKq2LwX5vBn7RtYc3ZmE
 look wall Vb3nH8eJd6RfCq1KzM0XyU
 """
 ACTS = [
@@ -52,6 +54,7 @@ class Requests(Served):
                 self.assertEqual(status, 403, f"{path} {act}")
             status, _, _ = self.request("GET", f"/confirm?{act}")
             self.assertEqual(status, 403, act)
+        self.assertEqual(self.request("POST", "/stop", "id=1", Cookie=cookie)[0], 403)
         for path in ["/edit?id=1", "/enqueue"]:
             self.assertEqual(self.request("GET", path)[0], 403)
         self.assertEqual(self.sql("SELECT * FROM sluice_actions"), before)
@@ -115,6 +118,17 @@ class Requests(Served):
         self.assertIn(self.request_or_reset("POST", "/do", body, Cookie=cookie), (400, None))
         self.assertIn(self.request_or_reset("GET", "/", Long="x" * 100_000), (400, 431, None))
         self.assertEqual(self.request("GET", "/")[0], 200)
+
+    def test_bodies_that_nobody_reads(self):
+        """The connection of a request that was refused ends: waiting for its body would keep it."""
+        self.serve()
+        for line in [b"POST /do HTTP/1.1\r\nHost: evil.example", b"GET / HTTP/1.1\r\nHost: localhost"]:
+            for size in [b"Content-Length: 1000000000", b"Transfer-Encoding: chunked"]:
+                with socket.create_connection((self.host, self.port), timeout=20) as connection:
+                    connection.sendall(line + b"\r\n" + size + b"\r\n\r\n")
+                    answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+                self.assertIn(b"connection: close", answer.lower())
+                self.assertTrue(answer.endswith((b".\n", b"</html>\n", b"0\r\n\r\n")), answer[-50:])
 
     def request_or_reset(self, *arguments, **headers):
         try:
@@ -215,6 +229,26 @@ class Tokens(Browsed):
         self.assertEqual(self.sql("SELECT holder FROM sluice_holds"), "ada")
         self.open("audit")
         self.assertIn("ada", self.text("tbody tr"))
+
+    def test_two_operators(self):
+        """Of two who answer the same question, one skips; the audit names both."""
+        self.enqueue("mail/1", {})
+        first, second = self.driver, start()
+        for driver, token in [(first, "p9ZcSgN4mYx2w7QkLr5TtA"), (second, "Jd8sKq2LwX5vBn7RtYc3ZmE")]:
+            self.driver = driver
+            self.log_in(token)
+            self.open("queue?name=mail/1")
+            self.press("Skip the head")
+        self.driver = first
+        self.confirm("Skip the head")
+        self.assertIn("skipped", self.text(".notice"))
+        self.driver = second
+        self.confirm("Skip the head")
+        self.assertIn("not skipped: it has another head now", self.text(".notice"))
+        self.driver = first
+        self.open("audit")
+        self.assertEqual([row.split("\t")[1] for row in self.texts("#audit tbody tr")], ["bob", "ada"])
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "1")
 
     def log_out_and_in_to_elsewhere(self):
         """A login leads to pages of this site alone, wherever its address would lead."""

@@ -1,7 +1,5 @@
 """Each act, with the change seen by the sqlite3 shell."""
 
-import concurrent.futures
-import re
 import urllib.parse
 
 from browser import Browsed
@@ -76,14 +74,14 @@ class Acts(Browsed):
         for row in range(1, 2 + 1):
             self.click(f"#actions tbody tr:nth-child({row}) input")
         self.type("[name=to]", "mail/2")
-        self.press("Move", within="#actions")
+        self.press("Move", within="fieldset")
         self.assertIn("2 in all", self.text())
         self.confirm("Move")
         self.wait_for_text("2 done", "#progress")
         self.assertEqual(self.sql("SELECT group_concat(id) FROM sluice_actions WHERE queue = 'mail/2'"), "1,2")
         self.open("queue?name=mail/1")
         self.click("#actions thead input")
-        self.press("Remove", within="#actions")
+        self.press("Remove", within="fieldset")
         self.confirm("Remove")
         self.wait_for_text("2 of 2, ended", "#progress")
         self.assertEqual(self.sql("SELECT group_concat(id) FROM sluice_actions"), "1,2")
@@ -99,8 +97,8 @@ class Acts(Browsed):
         self.type("[name=to]", "mail/2")
         # The choice stays when the list is updated.
         self.enqueue("mail/1", {"n": 60})
-        self.wait_for_text("all 61 of this queue", "#actions")
-        self.press("Move", within="#actions")
+        self.wait_for_text("all 61 of this queue", "#matching")
+        self.press("Move", within="fieldset")
         self.assertIn("61 in all", self.text())
         self.confirm("Move")
         self.wait_for_text("61 done", "#progress")
@@ -135,8 +133,8 @@ class Acts(Browsed):
             numbers = f"WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count})"
             self.sql(f"{numbers} INSERT INTO sluice_{view} ({columns}) SELECT {row} FROM n")
         self.serve()
-        for path, row, pages in [("holds", "#holds", [200, 200, 50]), ("gates", "#gates", [200, 200, 50]),
-                                 ("queue?name=mail/1", "#actions", [50, 50, 20])]:
+        for path, row, pages in [("holds", ".list", [200, 200, 50]), ("gates", ".list", [200, 200, 50]),
+                                 ("queue?name=mail/1", ".list", [50, 50, 20])]:
             self.open(path)
             names = []
             for count in pages:
@@ -147,6 +145,78 @@ class Acts(Browsed):
                     self.press("Next page")
             self.assertEqual(len(set(names)), sum(pages), path)
             self.assertEqual(self.count("a.next"), 0, path)
+
+    def test_retry_of_a_queue(self):
+        self.enqueue("mail/1", {"text": "unreachable"})
+        self.run_queues("--retry-delay", "600")
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.wait_for_text("retry", "#status")
+        self.press("Retry now")
+        self.confirm("Retry now")
+        self.assertIn("tried now", self.text(".notice"))
+        self.wait(lambda: self.sql("SELECT attempts FROM sluice_actions") == "2", "there is no second attempt")
+        self.wait_for_text("2", "#attempts tbody tr:nth-child(2) th")
+
+    def act(self, path, name, rows, done, sql, then):
+        """Does one act on the first rows of a list, or on all that match, and waits until the store has it."""
+        with self.subTest(name, rows=rows):
+            self.open(path)
+            for row in range(1, (rows or 0) + 1):
+                self.wait(lambda: self.count("tbody tr") >= row, f"{path} has no row {row}")
+                self.click(f"tbody tr:nth-child({row}) input")
+            if rows is None:
+                self.click("[name=scope][value=matching]")
+            self.press(name, within="fieldset")
+            self.confirm(name)
+            self.wait_for_text(done, "#progress")
+            self.wait(lambda: self.sql(sql) == then, f"{name}: {self.sql(sql)} is not {then}")
+
+    def test_every_act_on_queues(self):
+        """Each on two that are selected, and on all that match."""
+        for number in range(1, 5):
+            self.enqueue(f"mail/{number}", {"text": "unreachable"})
+            self.enqueue(f"mail/{number}", {"text": "unreachable"})
+            self.enqueue(f"other/{number}", {"text": "hello"})
+        self.run_queues("--retry-delay", "600", "--queue", "mail/*")
+        self.serve()
+        self.wait(lambda: self.sql("SELECT count(*) FROM sluice_actions WHERE attempts = 1") == "4", "no attempts")
+        queues, attempts = "queues?name=mail/*&sort=name", "SELECT sum(attempts) FROM sluice_actions"
+        holds, actions = "SELECT count(*) FROM sluice_holds", "SELECT count(*) FROM sluice_actions"
+        self.act(queues, "Retry now", 2, "2 tried now", attempts, "6")
+        self.act(queues, "Retry now", None, "4 tried now", attempts, "10")
+        self.act(queues, "Hold", 2, "2 held", holds, "2")
+        self.act(queues, "End holds", 2, "2 hold ended", holds, "0")
+        self.act(queues, "Hold", None, "4 held", holds, "4")
+        self.act(queues, "End holds", None, "4 hold ended", holds, "0")
+        self.act(queues, "Skip the head", None, "4 skipped", "SELECT count(*) FROM sluice_dead", "4")
+        self.act("dead?queue-pattern=mail/*", "Purge", None, "4 purged", "SELECT count(*) FROM sluice_dead", "0")
+        self.act("queues?name=other/*&sort=name", "Remove all actions", 2, "2 removed", actions, "6")
+        self.assertEqual(self.sql("SELECT group_concat(queue) FROM sluice_actions WHERE queue GLOB 'other/*'"),
+                         "other/3,other/4")
+
+    def test_every_act_on_gates(self):
+        """Also one that a queue waits for and nobody has set."""
+        self.tool("enqueue", "--queue", "mail/1", "--kind", "k", "--payload", "{}", "--gate", "network")
+        for name in ["a", "b", "c"]:
+            self.sql(f"INSERT INTO sluice_gates (gate, state) VALUES ('{name}', 'open')")
+        self.run_queues()
+        self.serve()
+        closed = "SELECT count(*) FROM sluice_gates WHERE state = 'closed'"
+        self.act("gates", "Close", 2, "2 closed", closed, "2")
+        self.act("gates", "Close", None, "3 closed", closed, "3")
+        self.act("gates", "Open", None, "3 opened", closed, "0")
+        self.open("queue?name=mail/1")
+        self.wait_for_text("nobody has opened it", "#gates")
+        self.press("Open", within="#gates")
+        self.confirm("Open")
+        self.wait(lambda: self.sql("SELECT count(*) FROM sluice_actions") == "0", "the gate is not open")
+
+    def test_nothing_matches(self):
+        self.serve_empty()
+        self.open("confirm?act=hold&scope=matching&name=none")
+        self.assertIn("Nothing matches now", self.text())
+        self.assertEqual(self.count("main form"), 0)
 
     def test_enqueue(self):
         self.serve_empty()
@@ -259,95 +329,6 @@ class Acts(Browsed):
         self.assertEqual(self.sql("SELECT id FROM sluice_actions"), str(second))
 
 
-class TwoOperators(Browsed):
-    def test_skip_of_a_selection_after_another(self):
-        """Of queues whose heads another operator has skipped, the next actions stay."""
-        for queue in ["mail/1", "mail/2"]:
-            self.enqueue(queue, {})
-            self.enqueue(queue, {})
-        self.serve()
-        self.open("queues?sort=name")
-        self.click("tbody tr:nth-child(1) input")
-        self.click("tbody tr:nth-child(2) input")
-        self.press("Skip the head")
-        for queue in ["mail/1", "mail/2"]:
-            self.tool("skip", queue)
-        self.confirm("Skip the head")
-        self.wait_for_text("2 not skipped", "#progress")
-        self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "2")
-
-    def test_skips_at_the_same_time(self):
-        """Of two who skip the same head, one does."""
-        for number in range(20):
-            for _ in range(3):
-                self.enqueue(f"mail/{number}", {})
-        self.serve()
-        _, headers, text = self.request("GET", "/confirm?act=hold&queue=mail/1")
-        cookie = headers["Set-Cookie"].split(";")[0]
-        heads = self.sql("SELECT queue || ' ' || head_id FROM sluice_queues").split("\n")
-        for line in heads:
-            queue, head = line.split()
-            bodies = []
-            for _ in range(2):
-                _, _, text = self.request("GET", f"/confirm?act=skip&queue={queue}&head={head}", Cookie=cookie)
-                fields = re.findall('name="([^"]+)" value="([^"]*)"', text)
-                bodies.append("&".join(f"{name}={value}" for name, value in fields))
-            with concurrent.futures.ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda body: self.request("POST", "/do", body, Cookie=cookie), bodies))
-        self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "20")
-
-    def test_more_match_than_was_asked(self):
-        self.enqueue("mail/1", {})
-        self.serve()
-        self.open("queues?name=mail/*")
-        self.click("[name=scope][value=matching]")
-        self.press("Remove all actions")
-        self.assertIn("1 in all", self.text())
-        for number in range(2, 5):
-            self.enqueue(f"mail/{number}", {})
-        self.driver.switch_to.new_window("tab")
-        self.open("queues?name=mail/*")
-        self.wait_for_text("4 queues of 4")
-        self.driver.close()
-        self.driver.switch_to.window(self.driver.window_handles[0])
-        self.confirm("Remove all actions")
-        self.assertIn("4 match now, and 1 did", self.text())
-        self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "4")
-
-    def test_edit_of_an_edited_payload(self):
-        """The second who stores is told, and nothing is lost."""
-        action = self.enqueue("mail/1", {"n": 1})
-        self.serve()
-        self.open(f"edit?id={action}")
-        area = self.find("textarea")
-        area.clear()
-        area.send_keys('{"n": 2}')
-        self.press("Check and compare")
-        self.tool("edit", str(action), "--payload", '{"n": 3}')
-        self.confirm("Store the payload")
-        self.assertIn("somebody else has changed", self.text())
-        self.assertEqual(self.sql("SELECT payload ->> 'n' FROM sluice_actions"), "3")
-
-    def test_each_sees_what_the_other_does(self):
-        self.enqueue("mail/1", {})
-        self.serve()
-        self.open("queue?name=mail/1")
-        first = self.driver.current_window_handle
-        self.driver.switch_to.new_window("tab")
-        second = self.driver.current_window_handle
-        try:
-            self.open("queue?name=mail/1")
-            self.press("Hold")
-            self.find("[name=reason]").send_keys("the other")
-            self.confirm("Hold")
-            self.driver.switch_to.window(first)
-            self.wait_for_text("the other", "#status")
-        finally:
-            self.driver.switch_to.window(second)
-            self.driver.close()
-            self.driver.switch_to.window(first)
-
-
 class Hostile(Browsed):
     NAMES = ["line\nbreak", "<script>document.title='run'</script>", "\"><img src=x onerror=alert(1)>", "a&b=c#d?e%41+f",
              "‮gpj.exe", "'; DROP TABLE sluice_actions; --", "😀/ünïcode"]
@@ -377,5 +358,11 @@ class Hostile(Browsed):
             self.confirm("Hold")
         held = self.sql("SELECT group_concat(scope, char(9)) FROM sluice_holds").split("\t")
         self.assertEqual(sorted(held), sorted(self.NAMES))
+        # So is what an action is enqueued in.
+        self.driver.get(f"{self.url}enqueue?kind=k&queue=" + urllib.parse.quote(self.NAMES[0]))
+        self.press("Check")
+        self.confirm("Enqueue")
+        self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions WHERE queue = 'line' || char(10) || 'break'"),
+                         "2")
         # A name cannot look like another one.
         self.assertIn("\\u{202e}gpj.exe", "".join(self.driver.page_source for _ in [self.open("queues")]))

@@ -4,6 +4,7 @@ import contextlib
 import signal
 import sqlite3
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from browser import Browsed
@@ -67,9 +68,75 @@ class Live(Browsed):
         self.open(f"action?id={action}")
         self.type("[name=to]", "mail/2")
         self.run_queues()
-        self.wait_for_text("Retry its queue now", "#acts")
+        self.wait(lambda: "Retry its queue now" in self.texts("#acts a"), "the part is not updated")
         self.keys(Keys.ARROW_LEFT, "1")
         self.assertEqual(self.at_once("return all('[name=to]')[0].value"), "mail/12")
+
+    def test_nothing_moves_under_the_pointer(self):
+        """Whatever is above it grows, shrinks, joins or leaves."""
+        for number in range(3):
+            self.enqueue("mail/1", {"n": number, "text": "unreachable"})
+            self.enqueue(f"mail/{number}", {})
+        self.tool("hold", "--queue", "mail/2", "--reason", "server moves")
+        self.sql("INSERT INTO sluice_gates (gate, state) VALUES ('b', 'closed')")
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.rest_on("#actions tbody tr:nth-child(3) th a")
+        runner = self.run_queues("--retry-delay", "600", "--queue", "mail/1")
+        self.wait_for_text("connection refused", "#status")
+        self.wait_for_text("connection refused", "#attempts")
+        self.check_rest()
+        self.tool("skip", "mail/1")
+        self.wait(lambda: self.texts("tr.gone th"), "the head does not leave")
+        self.check_rest()
+        self.end(runner)
+        for path, selector, change in [
+            ("holds", "#holds tbody tr:nth-child(1) a.button", lambda: self.tool("hold", "--queue", "a")),
+            ("gates", "#gates tbody tr:nth-child(1) a.button",
+             lambda: self.sql("INSERT INTO sluice_gates (gate, state) VALUES ('a', 'closed')")),
+            ("", "#trouble tbody tr:nth-child(2) th a", lambda: self.tool("hold", "--queue", "mail/0")),
+        ]:
+            self.open(path)
+            self.wait(lambda: self.count(selector) > 0, f"/{path} has no {selector}")
+            self.rest_on(selector)
+            self.driver.execute_script('window.updates = 0; source.addEventListener("part", () => updates++)')
+            change()
+            self.wait(lambda: self.driver.execute_script("return updates") > 0, "no update comes")
+            self.check_rest()
+
+    def rest_on(self, selector):
+        ActionChains(self.driver).move_to_element(self.find(selector)).perform()
+        self.driver.execute_script("""
+            window.rest = document.querySelector(arguments[0]);
+            window.height = rest.getBoundingClientRect().y;""", selector)
+
+    def check_rest(self):
+        """The pointer is on the same thing."""
+        moved = self.driver.execute_script("return rest.getBoundingClientRect().y - height")
+        self.assertLess(abs(moved), 1, self.driver.current_url)
+
+    def test_the_focus_stays(self):
+        """Also if the button that has it is replaced by another: that one does not get it."""
+        self.enqueue("mail/1", {})
+        self.sql("INSERT INTO sluice_gates (gate, state) VALUES ('a', 'closed')")
+        self.serve()
+        self.open("gates")
+        self.at_once("all('tbody a')[0].focus()")
+        self.sql("UPDATE sluice_gates SET state = 'open'")
+        self.wait(lambda: self.texts("tbody a") == ["Close"], "the gate is not shown open")
+        self.assertEqual(self.at_once("return document.activeElement.outerHTML.slice(0, 3)"), "<td")
+        self.keys(Keys.TAB)
+        self.assertEqual(self.at_once("return document.activeElement.innerText.trim()"), "Close")
+
+    def test_a_page_that_nobody_uses(self):
+        """On a wall, the page shows everything in its order."""
+        self.enqueue("mail/2", {})
+        self.serve()
+        self.open("queues?sort=name")
+        self.wait_for_text("mail/2", "tbody")
+        self.driver.execute_script("lastSign = 0")
+        self.enqueue("mail/1", {})
+        self.wait(lambda: self.texts("tbody th") == ["mail/1", "mail/2"], "the list is not replaced")
 
     def test_update_while_pressed(self):
         """Nothing moves under a finger; what came in between is shown once it has left."""

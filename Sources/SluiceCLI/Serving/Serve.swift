@@ -90,7 +90,7 @@ struct Serve: AsyncParsableCommand, Look {
 
     #if Web
     private func server(_ broker: any ToolBroker) throws -> OperatorServer {
-        var options = OperatorPageOptions()
+        var options = OperatorPageOptions(access: .everybody)
         let title = store.title(broker)
         options.title = title.split(separator: "/").last.map(String.init) ?? title
         options.isReadOnly = readOnly

@@ -69,7 +69,7 @@ struct RequestGate: Sendable {
                 visit: visit,
                 path: String(path),
                 query: query,
-                mayLook: { try await person(request, visit.session) != nil }
+                mayLook: { try await person(request) != nil }
             )
             return updates.response
         }
@@ -80,14 +80,15 @@ struct RequestGate: Sendable {
     func loginPage(_ request: Request) async -> Response {
         guard isFromHere(request) else { return refusal(request) }
         if isFromElsewhere(request) { return sameSiteReload(request) }
+        guard case .tokens = options.access else { return redirect(to: "\(options.prefix)/") }
         let (session, isNew) = page.sessions.session(cookie(request))
         return loginForm(request, session, isNew, next: Form(request.uri.query ?? "")["next"])
     }
 
     func logIn(_ request: Request) async -> Response {
         guard isFromHere(request) else { return refusal(request) }
-        let (session, isNew) = page.sessions.session(cookie(request))
         guard case .tokens(let file) = options.access else { return redirect(to: "\(options.prefix)/") }
+        let (session, isNew) = page.sessions.session(cookie(request))
         do {
             let form = try await form(of: request, limit: 4_096)
             guard form["token"] == session.formToken else {
@@ -136,15 +137,8 @@ struct RequestGate: Sendable {
         error: String? = nil,
         next: String?
     ) -> Response {
-        let visit = Visit(
-            path: "/login",
-            query: Form(),
-            form: Form(),
-            session: session,
-            person: Operator(name: "", role: .look),
-            prefix: options.prefix,
-            now: Date()
-        )
+        var visit = Visit(path: "/login", query: Form(), prefix: options.prefix, now: Date())
+        visit.session = session
         var login = Page("Log in", isBare: true)
         if let error { login.add("<p class=\"notice bad\" role=\"alert\">\(error)</p>") }
         login.add(
@@ -172,19 +166,17 @@ struct RequestGate: Sendable {
     ) async -> Response {
         guard isFromHere(request) else { return refusal(request) }
         if isFromElsewhere(request) { return sameSiteReload(request) }
-        let (session, isNew) = page.sessions.session(cookie(request))
         var visit = Visit(
             path: path,
             query: Form(request.uri.query ?? ""),
-            form: Form(),
-            session: session,
-            person: Operator(name: "", role: .look),
             prefix: options.prefix,
             now: Date()
         )
+        var newCookie: String?
         var response: Response
         do {
-            guard let person = try await person(request, session) else {
+            // Strangers get no session: theirs would end those of operators.
+            guard let person = try await person(request) else {
                 if case .tokens = options.access {
                     let isPage = request.method == .get && path != "/live"
                     let next = isPage ? visit.link(path, visit.query) : nil
@@ -192,29 +184,23 @@ struct RequestGate: Sendable {
                 }
                 throw PageError(.notAuthenticated, "log in to the application first")
             }
-            let form = isForm ? try await form(of: request) : Form()
-            visit = Visit(
-                path: path,
-                query: visit.query,
-                form: form,
-                session: session,
-                person: options.isReadOnly ? Operator(name: person.name, role: .look) : person,
-                prefix: options.prefix,
-                now: visit.now
-            )
+            let (session, isNew) = page.sessions.session(cookie(request))
+            if isNew { newCookie = setCookie(session.id, request) }
+            (visit.session, visit.person) = (session, person)
+            if options.isReadOnly { visit.person = Operator(name: person.name, role: .look) }
+            if isForm { visit.form = try await form(of: request) }
             response = try await body(visit)
         } catch {
             response = failure(error, visit)
         }
-        if isNew { response.headers[.setCookie] = setCookie(session.id, request) }
+        if let newCookie { response.headers[.setCookie] = newCookie }
         return response
     }
 
-    private func person(_ request: Request, _ session: Sessions.Session) async throws -> Operator? {
+    private func person(_ request: Request) async throws -> Operator? {
         switch options.access {
         case .everybody: Operator(name: "local", role: .act)
-        // Asked for once more, as live updates go on: the person may have logged out.
-        case .tokens: page.sessions.person(of: session.id)
+        case .tokens: cookie(request).flatMap { page.sessions.person(of: $0) }
         case .application(let authenticator): try await authenticator.authenticate(request.head)
         }
     }

@@ -16,7 +16,18 @@ final class Sessions: Sendable {
         var questions: [String] = []
         /// The result of the last act, shown once.
         var notice: String?
+        /// Whether the cookie has come back: each request without one makes a session.
+        fileprivate var isBrowser = false
         fileprivate var lastUse: ContinuousClock.Instant
+
+        /// One that no cookie leads to.
+        static var ofNobody: Session { Session(id: "", formToken: "", lastUse: .now) }
+
+        /// Whether it ends before another, if there are too many.
+        fileprivate func isLess(_ other: Session) -> Bool {
+            let value = { (session: Session) in session.person != nil ? 2 : session.isBrowser ? 1 : 0 }
+            return (value(self), lastUse) < (value(other), other.lastUse)
+        }
     }
 
     /// The cookie's name, before the port: browsers send cookies to all ports of a host.
@@ -33,16 +44,12 @@ final class Sessions: Sendable {
         let now = ContinuousClock.now
         return sessions.withLock { sessions in
             if let id, var known = sessions[id], known.lastUse.duration(to: now) < Self.lifetime {
-                known.lastUse = now
+                (known.lastUse, known.isBrowser) = (now, true)
                 sessions[id] = known
                 return (known, false)
             }
             if sessions.count >= Self.limit {
-                // First one without a person: each request without a cookie makes such a session.
-                let oldest = sessions.values.min { left, right in
-                    (left.person == nil ? 0 : 1, left.lastUse) < (right.person == nil ? 0 : 1, right.lastUse)
-                }
-                if let oldest { sessions[oldest.id] = nil }
+                if let least = sessions.values.min(by: { $0.isLess($1) }) { sessions[least.id] = nil }
             }
             let new = Session(id: Self.secret(), formToken: Self.secret(), lastUse: now)
             sessions[new.id] = new

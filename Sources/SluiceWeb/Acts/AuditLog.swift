@@ -7,9 +7,12 @@ struct AuditLog: Sendable {
     let broker: any ActionBroker
     let logger: Logger
 
-    /// The entries, the newest first.
+    /// The most entries of a page.
+    static let limit = 200
+
+    /// The last entries, the newest first.
     var entries: [AuditEntry] {
-        get async throws { try await broker.auditEntries(limit: 200) }
+        get async throws { try await broker.auditEntries(limit: Self.limit) }
     }
 
     /// Writes an entry; the act is done, so an error is only logged.

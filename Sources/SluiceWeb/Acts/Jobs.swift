@@ -17,6 +17,9 @@ final class Jobs: Sendable {
 
     init() { (starts, starter) = AsyncStream.makeStream() }
 
+    /// The newest first.
+    var all: [Job] { memory.withLock { $0.jobs.reversed() } }
+
     subscript(id: Int) -> Job? { memory.withLock { $0.jobs.first { $0.id == id } } }
 
     /// Makes a job, which ``run()`` runs.

@@ -1,9 +1,17 @@
 "use strict";
 // Live updates, times that run, and keys. The page works without all of it.
 
-// What came while a finger or a button was down: nothing moves under it.
+// Updates wait while a finger or a button is down.
 const late = new Map();
 const pressed = new Set();
+// Where the pointer rests; null after a key, when the focus counts.
+let pointer = null;
+let lastSign = Date.now();
+
+for (const name of ["pointermove", "pointerdown", "wheel"]) {
+  addEventListener(name, event => { pointer = event; lastSign = Date.now(); }, { passive: true });
+}
+addEventListener("keydown", () => { pointer = null; lastSign = Date.now(); });
 addEventListener("pointerdown", event => pressed.add(event.pointerId));
 for (const end of ["pointerup", "pointercancel"]) {
   addEventListener(end, event => {
@@ -12,24 +20,43 @@ for (const end of ["pointerup", "pointercancel"]) {
     setTimeout(showLate, event.pointerType === "mouse" ? 0 : 350);
   });
 }
+addEventListener("resize", () => {
+  for (const part of document.querySelectorAll("[data-part]")) part.style.minHeight = "";
+});
 
-function showLate() {
-  if (pressed.size > 0) return;
-  for (const [id, html] of late) {
-    const part = document.getElementById(id);
-    if (part === null) continue;
-    if (html === null) remove(part);
-    else if (withoutAges(part.innerHTML) !== withoutAges(html)) replace(part, html);
-  }
-  late.clear();
+// Nobody's eye or hand is lost on a page that shows a wall what happens.
+function isAlone() {
+  return Date.now() - lastSign > 60_000;
 }
 
-// What has left the list stays in its place, and is marked.
-function remove(part) {
-  if (!part.matches("tr")) return part.replaceChildren();
-  part.classList.add("gone");
-  hasChanged = true;
-  announce("The list has changed.");
+// What must not move: what is under the pointer, or has the focus, or stands in the middle.
+function anchor() {
+  const focused = document.activeElement;
+  if (pointer !== null) return document.elementFromPoint(pointer.clientX, pointer.clientY);
+  return focused !== document.body ? focused : document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+}
+
+function showLate() {
+  if (pressed.size > 0 || late.size === 0) return;
+  const place = anchor();
+  const top = place?.getBoundingClientRect().top;
+  for (const [id, html] of late) update(document.getElementById(id), html);
+  late.clear();
+  run();
+  if (place?.isConnected) scrollBy({ top: place.getBoundingClientRect().top - top, behavior: "instant" });
+}
+
+function update(part, html) {
+  if (part === null) return;
+  // What is below would move up.
+  part.style.minHeight = isAlone() ? "" : `${part.offsetHeight}px`;
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  const rows = part.querySelector("tbody");
+  if (rows !== null && !isAlone()) return merge(rows, template.content.querySelector("tbody"));
+  // As a browser writes it, to be compared.
+  swap(part, template.innerHTML);
+  if (rows !== null) announce("");
 }
 
 // Ages run by themselves.
@@ -37,32 +64,40 @@ function withoutAges(html) {
   return html.replace(/(<time [^>]*>)[^<]*/g, "$1");
 }
 
-// Replaces the contents of a part, and keeps what the person at the browser has opened, selected, typed and focused.
-function replace(part, html) {
-  const fields = "input:not([type])";
+// Replaces contents that differ, and keeps the focus.
+function swap(part, html) {
+  if (withoutAges(part.innerHTML) === withoutAges(html)) return;
   const focused = part.contains(document.activeElement) ? document.activeElement : null;
-  const opened = [...part.querySelectorAll("details")].map(details => details.open);
-  const boxes = ":is(input[type=checkbox], input[type=radio])";
-  const key = box => `${box.name}=${box.value}`;
-  const checked = [...part.querySelectorAll(`${boxes}:checked`)].map(key);
-  const typed = new Map([...part.querySelectorAll(fields)].map(field => [field.name, field]));
-  const scrolled = [...part.querySelectorAll(".wide")].map(wide => wide.scrollLeft);
+  const scrolled = part.querySelector(".wide")?.scrollLeft ?? 0;
   part.innerHTML = html;
-  part.querySelectorAll(".wide").forEach((wide, index) => { wide.scrollLeft = scrolled[index] ?? 0; });
-  part.querySelectorAll("details").forEach((details, index) => {
-    if (index < opened.length) details.open = opened[index];
-  });
-  for (const box of part.querySelectorAll(boxes)) box.checked = checked.includes(key(box));
-  // The field itself, as it knows the place of the cursor.
-  for (const field of part.querySelectorAll(fields)) field.replaceWith(typed.get(field.name) ?? field);
+  part.querySelector(".wide")?.scrollTo(scrolled, 0);
+  if (focused === null) return;
   // Not by its place: Enter would press what has come before it.
-  const same = [...part.querySelectorAll("a, button, input, summary")].find(place => place.isEqualNode(focused))
-    ?? (focused?.matches(".wide") ? part.querySelector(".wide") : null);
-  same?.focus({ preventScroll: true });
-  run();
+  const same = [...part.querySelectorAll("a, button, .wide")].find(place => place.isEqualNode(focused));
+  if (same === undefined) part.tabIndex = -1;
+  (same ?? part).focus({ preventScroll: true });
 }
 
-// Rows that have joined the list are announced, and not put between rows that somebody may be about to press.
+// Rows stay where they are: known ones change their cells, ones that have left are marked, and only ones that come after
+// all others join.
+function merge(body, list) {
+  const known = new Map([...body.rows].map(row => [row.dataset.key, row]));
+  const fresh = [...list?.rows ?? []];
+  const keys = new Set(fresh.map(row => row.dataset.key));
+  for (const [key, row] of known) {
+    row.classList.toggle("gone", !keys.has(key));
+    row.title = keys.has(key) ? "" : "Has left this list";
+    if (!keys.has(key)) announce("The list has changed.");
+  }
+  const last = fresh.findLastIndex(row => known.has(row.dataset.key));
+  fresh.forEach((row, index) => {
+    const old = known.get(row.dataset.key);
+    if (old !== undefined) [...old.cells].forEach((cell, place) => swap(cell, row.cells[place].innerHTML));
+    else if (index > last && body.rows.length < 300) body.append(row);
+    else announce("The list has changed.");
+  });
+}
+
 function announce(text) {
   const stale = document.getElementById("stale");
   if (stale.dataset.text === text) return;
@@ -78,31 +113,23 @@ function announce(text) {
 }
 
 let source = null;
-let hasChanged = false;
 
 function follow(address) {
   source = new EventSource(address);
   source.addEventListener("part", event => {
     const { id, html } = JSON.parse(event.data);
-    const part = document.getElementById(id);
-    if (part === null) {
-      hasChanged = true;
-      announce("The list has changed.");
-    } else {
-      part.classList.remove("gone");
-      late.set(id, html);
-      showLate();
-    }
-  });
-  source.addEventListener("gone", event => {
-    late.set(JSON.parse(event.data), null);
+    late.set(id, html);
     showLate();
   });
-  source.addEventListener("open", () => announce(hasChanged ? "The list has changed." : ""));
+  source.addEventListener("open", () => {
+    if (document.getElementById("stale").dataset.text?.startsWith("Not")) announce("The list may have changed.");
+  });
   source.addEventListener("error", () => {
-    announce("Not up to date: the connection is lost, and is tried again.");
+    const isRefused = source.readyState === EventSource.CLOSED;
+    announce(isRefused ? "Not up to date: the server gives no updates; you may have to log in again."
+      : "Not up to date: the connection is lost, and is tried again.");
     // After an answer that is no stream a browser does not try again by itself.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (!document.hidden) restart(); }, 3000);
+    if (isRefused) setTimeout(() => { if (!document.hidden) restart(); }, 3000);
   });
 }
 
@@ -110,7 +137,6 @@ function restart() {
   source?.close();
   follow(document.body.dataset.live);
 }
-
 function span(seconds) {
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole} s`;

@@ -12,14 +12,17 @@ struct ActionPage {
         let state = try await site.broker.action(id)
         var page = Page("Action \(id)", in: "Queues")
         guard let details = state.details else {
-            let text: HTML =
-                "<p class=\"empty\">There is no action \(id.description): \(state.phase.words)</p>"
+            let phase = state.phase.html(visit.now)
+            let text: HTML = "<p class=\"empty\">There is no action \(id.description): \(phase)</p>"
             page.add(page.live("state", text))
-            page.add(page.live("acts", ""))
+            for part in ["acts", "move", "attempts"] { page.add(page.live(part, "")) }
             return page
         }
         page.add(page.live("state", facts(state, details, visit)))
-        if visit.mayAct { page.add(page.live("acts", acts(state, details, visit))) }
+        if visit.mayAct {
+            page.add(page.live("acts", acts(state, details, visit)))
+            page.add(page.live("move", moving(state, visit)))
+        }
         page.add("<h2>Payload</h2>")
         page.add(payload(details, visit))
         page.add("<h2>Failed attempts</h2>")
@@ -34,7 +37,7 @@ struct ActionPage {
             ("Trace: \(field.key)", "<bdi>\(field.value)</bdi>")
         }
         let facts: [(String, HTML?)] = [
-            ("State", "\(state.phase.words)"),
+            ("State", state.phase.html(visit.now)),
             ("Why", state.because.isEmpty ? nil : Widgets.because(state.because, nil, visit)),
             ("Queue", Widgets.queue(details.queue, visit)),
             ("Before it", state.ahead.map { "\($0)" }),
@@ -74,9 +77,16 @@ struct ActionPage {
             default: false
             }
         return """
-            <p class="acts">\(isWaiting ? Widgets.button(.retry, queue, visit, "Retry its queue now") : "")\
+            <p class="acts">\
+            \(Widgets.button(.retry, queue, visit, "Retry its queue now", isOffered: isWaiting))\
             <a class="button" href="\(visit.link("/edit", "id", state.id))">Edit the payload</a> \
             \(Widgets.button(.front, action, visit))\(Widgets.button(.remove, action, visit))</p>
+            """
+    }
+
+    private func moving(_ state: ActionState, _ visit: Visit) -> HTML {
+        if case .dead = state.phase { return "" }
+        return """
             <form class="acts" method="get" action="\(visit.link("/confirm"))">
             <input type="hidden" name="act" value="move">\
             <input type="hidden" name="action" value="\(state.id.description)">
@@ -142,8 +152,8 @@ struct ActionPage {
             """
             <form class="fields" method="post" action="\(visit.link("/confirm"))">
             <input type="hidden" name="act" value="enqueue">
-            <label>Queue <input name="queue" required value="\(exact: fields["queue"] ?? "")"></label>
-            <label>Kind <input name="kind" required value="\(exact: fields["kind"] ?? "")"></label>
+            <label>Queue <input \(Form.attributes("queue", fields["queue"] ?? "")) required></label>
+            <label>Kind <input \(Form.attributes("kind", fields["kind"] ?? "")) required></label>
             <label for="payload">Payload, as JSON</label>
             \(Self.area(fields["payload"] ?? "{}"))
             <p><button>Check</button></p></form>
@@ -175,16 +185,16 @@ extension ActionID {
 }
 
 extension ActionState.Phase {
-    /// What the action does, in words.
-    var words: String {
+    /// What the action does, with the times from now.
+    func html(_ now: Date) -> HTML {
         switch self {
         case .waiting: "waiting"
-        case .scheduled(let date): "scheduled for \(Widgets.exact(date))"
-        case .running(let since): "running since \(Widgets.exact(since))"
-        case .retrying(let date): "waiting for a retry at \(Widgets.exact(date))"
+        case .scheduled(let date): "scheduled, starts \(Widgets.time(date, now))"
+        case .running(let since): "running, started \(Widgets.time(since, now))"
+        case .retrying(let date): "waiting for a retry \(Widgets.time(date, now))"
         case .parked(let cause, let since):
-            "parked since \(Widgets.exact(since))\(cause.map { " (\($0.rawValue))" } ?? "")"
-        case .dead(let cause, let date): "a dead letter since \(Widgets.exact(date)) (\(cause.rawValue))"
+            "parked \(Widgets.time(since, now))\(cause.map { " (\($0.rawValue))" } ?? "")"
+        case .dead(let cause, let date): "a dead letter, died \(Widgets.time(date, now)) (\(cause.rawValue))"
         case .ended(.succeeded): "it has succeeded"
         case .ended(.removed): "it has been removed"
         case .ended(.deadLettered): "it has become a dead letter, which has been purged"

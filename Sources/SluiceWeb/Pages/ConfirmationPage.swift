@@ -29,6 +29,11 @@ struct ConfirmationPage {
         var page = Page("\(command.verb.name)?")
         page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
         let subjects = try await command.subjects.all(site)
+        guard !subjects.isEmpty else {
+            let place = visit.link(command.place.path, command.place.query)
+            page.add("<p>Nothing matches now. <a class=\"button\" href=\"\(place)\">Back</a></p>")
+            return page
+        }
         if subjects.count != 1 || fields["scope"] == "matching" { page.add(list(subjects, visit)) }
         if subjects.count == 1, case .queue(let queue, let head) = subjects[0] {
             page.add(try await facts(queue, head, command, visit))

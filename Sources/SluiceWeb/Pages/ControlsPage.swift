@@ -17,8 +17,9 @@ struct ControlsPage {
             after.utf8.lexicographicallyPrecedes(gate.name.rawValue.utf8)
         }
         let gates = Array(all.prefix(Self.rowsOnPage))
-        let table = page.live("gates", Self.gateTable(gates, visit, isSelectable: visit.mayAct))
-        page.add(Self.acts([.open, .close], on: "all gates", gates.isEmpty, table, visit))
+        let rows = gates.map { ($0.name, Optional($0)) }
+        let table = page.live("gates", Self.gateTable(rows, visit, isSelectable: visit.mayAct))
+        page.add(Widgets.acts([.open, .close], Form(), matching: "all gates", table, visit))
         if all.count > gates.count, let last = gates.last {
             page.add(Widgets.nextPage(visit.link("/gates", "after", last.name.rawValue)))
         }
@@ -34,30 +35,23 @@ struct ControlsPage {
         return page
     }
 
-    private static func acts(
-        _ verbs: [Verb],
-        on all: HTML,
-        _ isEmpty: Bool,
-        _ table: HTML,
-        _ visit: Visit
-    ) -> HTML {
-        isEmpty || !visit.mayAct ? table : Widgets.acts(verbs, Form(), matching: all, table, visit)
-    }
-
-    static func gateTable(_ gates: [Gate], _ visit: Visit, isSelectable: Bool) -> HTML {
+    /// - Parameter gates: The names, each with its state, if somebody has ever set it.
+    static func gateTable(_ gates: [(GateName, Gate?)], _ visit: Visit, isSelectable: Bool) -> HTML {
         Widgets.table(
             "Gates",
             Widgets.selectAll(isSelectable) + ["Gate", "State", "Since", "Opens", "Act"],
-            gates.map { gate in
-                let fields = Form().setting("gate", gate.name.rawValue)
-                return """
-                    <tr>\(Widgets.select("gate", gate.name.rawValue, isSelectable))\
-                    <th scope="row"><bdi>\(gate.name.rawValue)</bdi></th>\
-                    <td>\(gate.isOpen ? "open" : "closed")</td>\
-                    <td>\(Widgets.time(gate.since, visit.now))</td>\
-                    <td>\(gate.opensAt.map { Widgets.time($0, visit.now) })</td>\
-                    <td>\(Widgets.button(gate.isOpen ? .close : .open, fields, visit))</td></tr>
+            gates.map { name, gate in
+                let fields = Form().setting("gate", name.rawValue)
+                let isOpen = gate?.isOpen == true
+                let state = isOpen ? "open" : gate == nil ? "closed, as nobody has opened it" : "closed"
+                let cells: HTML = """
+                    \(Widgets.select("gate", name.rawValue, isSelectable))\
+                    <th scope="row"><bdi>\(name.rawValue)</bdi></th><td>\(state)</td>\
+                    <td>\(gate.map { Widgets.time($0.since, visit.now) })</td>\
+                    <td>\(gate?.opensAt.map { Widgets.time($0, visit.now) })</td>\
+                    <td>\(Widgets.button(isOpen ? .close : .open, fields, visit))</td>
                     """
+                return Widgets.Row(key: name.rawValue, cells: cells)
             },
             empty: """
                 No gate has been opened or closed. A gate that actions wait for is closed until somebody \
@@ -73,7 +67,7 @@ struct ControlsPage {
         let all = try await site.broker.holds().filter { $0.id.rawValue > after?.rawValue ?? 0 }
         let holds = Array(all.prefix(Self.rowsOnPage))
         let table = page.live("holds", Self.holdTable(holds, visit, isSelectable: visit.mayAct))
-        page.add(Self.acts([.end], on: "all holds", holds.isEmpty, table, visit))
+        page.add(Widgets.acts([.end], Form(), matching: "all holds", table, visit))
         if all.count > holds.count, let last = holds.last {
             page.add(Widgets.nextPage(visit.link("/holds", "after", last.id)))
         }
@@ -95,14 +89,15 @@ struct ControlsPage {
             Widgets.selectAll(isSelectable) + ["Hold", "Queues", "By", "Reason", "Since", "Until", "Act"],
             holds.map { hold in
                 let fields = Form().setting("hold", hold.id.description)
-                return """
-                    <tr>\(Widgets.select("hold", hold.id.description, isSelectable))\
+                let cells: HTML = """
+                    \(Widgets.select("hold", hold.id.description, isSelectable))\
                     <th scope="row">\(hold.id.description)</th>\
                     <td><bdi>\(hold.pattern.rawValue)</bdi></td><td>\(hold.holder)</td>\
                     <td>\(hold.reason)</td><td>\(Widgets.time(hold.since, visit.now))</td>\
                     <td>\(hold.until.map { Widgets.time($0, visit.now) })</td>\
-                    <td>\(Widgets.button(.end, fields, visit))</td></tr>
+                    <td>\(Widgets.button(.end, fields, visit))</td>
                     """
+                return Widgets.Row(key: hold.id.description, cells: cells)
             },
             empty: "Nothing is held."
         )

@@ -29,8 +29,7 @@ struct DeadLettersPage {
         page.add(letterFilterForm(filter, visit))
         let table = letterTable(letters.prefix(Self.lettersOnPage), visit)
         let matching: HTML = "all that match the filter"
-        let acts = Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit)
-        page.add(visit.mayAct && !letters.isEmpty ? acts : table)
+        page.add(Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit))
         if letters.count > Self.lettersOnPage {
             let query = visit.query.setting("after", letters[Self.lettersOnPage - 1].id.description)
             page.add(Widgets.nextPage(visit.link("/dead", query)))
@@ -46,14 +45,15 @@ struct DeadLettersPage {
             "Dead letters",
             heads,
             letters.map { letter in
-                """
-                <tr>\(Widgets.select("letter", letter.id.description, visit.mayAct))\
-                <th scope="row">\(Widgets.action(letter.id, visit))</th>\
-                <td>\(Widgets.queue(letter.queue, visit))</td><td>\(letter.kind)</td>\
-                <td>\(letter.cause.rawValue)</td><td class="number">\(letter.attempts)</td>\
-                <td>\(Widgets.time(letter.diedAt, visit.now))</td>\
-                <td class="error">\(String(letter.error.prefix(200)))</td></tr>
-                """
+                let cells: HTML = """
+                    \(Widgets.select("letter", letter.id.description, visit.mayAct))\
+                    <th scope="row">\(Widgets.action(letter.id, visit))</th>\
+                    <td>\(Widgets.queue(letter.queue, visit))</td><td>\(letter.kind)</td>\
+                    <td>\(letter.cause.rawValue)</td><td class="number">\(letter.attempts)</td>\
+                    <td>\(Widgets.time(letter.diedAt, visit.now))</td>\
+                    <td class="error">\(String(letter.error.prefix(200)))</td>
+                    """
+                return Widgets.Row(key: letter.id.description, cells: cells)
             },
             empty: "There are no dead letters here: no action has ended without success."
         )

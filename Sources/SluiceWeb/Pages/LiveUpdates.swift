@@ -65,19 +65,16 @@ struct LiveUpdates: Sendable {
         }
         guard isDue else { return nil }
         let parts = try await parts()
-        let (changed, gone) = memory.sent.withLock { sent in
+        let changed = memory.sent.withLock { sent in
             let earlier = sent.parts
             sent.parts = Dictionary(parts.map { ($0.id, Self.withoutAges($0.html)) }) { $1 }
-            let changed = parts.filter { earlier[$0.id] != sent.parts[$0.id] }
-            return (changed, earlier.keys.filter { sent.parts[$0] == nil }.sorted())
+            return parts.filter { earlier[$0.id] != sent.parts[$0.id] }
         }
-        guard !changed.isEmpty || !gone.isEmpty else { return ":\n\n" }
-        let events = try changed.map { try Self.event("part", $0) } + gone.map { try Self.event("gone", $0) }
-        return events.joined()
-    }
-
-    private static func event(_ name: String, _ data: some Encodable) throws -> String {
-        "event: \(name)\ndata: \(String(decoding: try JSONEncoder().encode(data), as: UTF8.self))\n\n"
+        guard !changed.isEmpty else { return ":\n\n" }
+        return try changed.map { part in
+            "event: part\ndata: \(String(decoding: try JSONEncoder().encode(part), as: UTF8.self))\n\n"
+        }
+        .joined()
     }
 
     /// The script updates ages itself; an update for them alone would end a selection of text.
@@ -86,16 +83,9 @@ struct LiveUpdates: Sendable {
     }
 
     private func parts() async throws -> [Part] {
-        let visit = Visit(
-            path: path,
-            query: query,
-            form: Form(),
-            session: visit.session,
-            person: visit.person,
-            prefix: visit.prefix,
-            now: Date()
-        )
-        return try await route.make(page, visit).parts.map { Part(id: $0.id, html: $0.html.text) }
+        var now = Visit(path: path, query: query, prefix: visit.prefix, now: Date())
+        (now.session, now.person) = (visit.session, visit.person)
+        return try await route.make(page, now).parts.map { Part(id: $0.id, html: $0.html.text) }
     }
 }
 #endif

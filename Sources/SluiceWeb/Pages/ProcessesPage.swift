@@ -17,10 +17,11 @@ struct ProcessesPage {
                     "Runners",
                     ["Runner", "State", "Lease ends"],
                     runners.map { runner in
-                        """
-                        <tr><th scope="row">\(runner.name)</th><td>\(runner.state)</td>\
-                        <td>\(runner.leaseEnd.map { Widgets.time($0, visit.now) })</td></tr>
-                        """
+                        let cells: HTML = """
+                            <th scope="row">\(runner.name)</th><td>\(runner.state)</td>\
+                            <td>\(runner.leaseEnd.map { Widgets.time($0, visit.now) })</td>
+                            """
+                        return Widgets.Row(key: runner.name, cells: cells)
                     },
                     empty: site.options.facts == nil
                         ? "Not known here: this page shows the broker of its own process. Try `sluice serve`."
@@ -57,6 +58,7 @@ struct ProcessesPage {
     /// What operators have done on this page.
     func auditLog(_ visit: Visit) async throws -> Page {
         var page = Page("Audit", in: "Audit")
+        page.add(page.live("jobs", jobs(visit)))
         page.add(
             page.live(
                 "audit",
@@ -64,17 +66,33 @@ struct ProcessesPage {
                     "Audit log",
                     ["When", "Who", "What", "Result"],
                     try await site.audit.entries.map { entry in
-                        """
-                        <tr><td>\(Widgets.exact(entry.time)) (\(Widgets.time(entry.time, visit.now)))</td>\
-                        <td>\(entry.person)</td>\
-                        <td>\(entry.act)</td><td>\(entry.result)</td></tr>
-                        """
+                        let time = Widgets.exact(entry.time)
+                        let cells: HTML = """
+                            <td>\(time) (\(Widgets.time(entry.time, visit.now)))</td>\
+                            <td>\(entry.person)</td><td>\(entry.act)</td><td>\(entry.result)</td>
+                            """
+                        return Widgets.Row(key: "\(time) \(entry.person) \(entry.act)", cells: cells)
                     },
                     empty: "Nobody has done anything on this page."
                 )
             )
         )
+        page.add("<p class=\"empty\">The last \(AuditLog.limit); the view sluice_audit has more.</p>")
         return page
+    }
+
+    /// The acts on many, since this page was started.
+    private func jobs(_ visit: Visit) -> HTML {
+        let rows = site.jobs.all.map { job in
+            let cells: HTML = """
+                <th scope="row"><a href="\(visit.link("/job", "id", job.id))">Job \(job.id)</a></th>\
+                <td>\(job.now.end == nil ? "\(job.now.count) of \(job.total)" : "ended")</td>\
+                <td>\(job.sentence)</td><td>\(job.person.name)</td>
+                """
+            return Widgets.Row(key: "\(job.id)", cells: cells)
+        }
+        guard !rows.isEmpty else { return "" }
+        return "<h2>Jobs</h2>\(Widgets.table("Jobs", ["Job", "Progress", "What", "Who"], rows, empty: ""))"
     }
 }
 #endif

@@ -26,21 +26,16 @@ struct QueuePage {
         let limit = first + Self.actionsOnPage + 1
         let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: limit).dropFirst(first)
         page.add("<h2>Actions, in the order in which they run</h2>")
-        let isSelectable = visit.mayAct && !actions.isEmpty
-        let table = actionTable(actions, visit)
-        page.add(page.live("actions", isSelectable ? selection(table, status, visit) : table))
+        page.add(actionList(actions, status, isLive: first == 0, &page, visit))
         if actions.count > Self.actionsOnPage {
             let end = first + Self.actionsOnPage
             page.add("<p>\(first + 1) to \(end) of \(status.depth).</p>")
             let query = visit.query.setting("from", "\(end)")
             if end < Self.actionLimit { page.add(Widgets.nextPage(visit.link("/queue", query))) }
         }
-        if let head = status.head {
-            let attempts = try await site.broker.failedAttempts(of: head)
-            page.add("<h2>Failed attempts of the head</h2>")
-            page.add(page.live("attempts", Self.attemptTable(attempts, visit)))
-        }
-        page.add(try await concerning(holds, status, visit))
+        page.add(page.live("attempts", try await headAttempts(status, visit)))
+        page.add(page.live("holds", Self.holdList(holds, visit)))
+        page.add(page.live("gates", try await gateList(status, visit)))
         return page
     }
 
@@ -76,28 +71,40 @@ struct QueuePage {
             default: false
             }
         }
+        let head = status.actionToSkip
+        let skipping = queue.setting("head", head?.description)
+        let editing = "Edit the head's payload"
+        let edit = head.map { head -> HTML in
+            "<a class=\"button\" href=\"\(visit.link("/edit", "id", head))\">\(editing)</a> "
+        }
+        // Each has its place, so that none moves under a pointer.
         let acts: [HTML] = [
-            waits ? Widgets.button(.retry, queue, visit) : "",
-            status.actionToSkip.map { head in
-                """
-                <a class="button" href="\(visit.link("/edit", "id", head))">Edit the head's payload</a> \
-                \(Widgets.button(.skip, queue.setting("head", head.description), visit))
-                """
-            } ?? "",
-            Widgets.button(.hold, queue, visit), hasHold ? Widgets.button(.resume, queue, visit) : "",
-            status.depth > 0 ? Widgets.button(.clear, queue, visit) : "",
+            Widgets.button(.retry, queue, visit, isOffered: waits),
+            edit ?? Widgets.disabled(editing),
+            Widgets.button(.skip, skipping, visit, isOffered: head != nil),
+            Widgets.button(.hold, queue, visit),
+            Widgets.button(.resume, queue, visit, isOffered: hasHold),
+            Widgets.button(.clear, queue, visit, isOffered: status.depth > 0),
         ]
         let enqueue = visit.link("/enqueue", "queue", status.queue.rawValue)
         return "<p class=\"acts\">\(acts)<a class=\"button\" href=\"\(enqueue)\">Enqueue an action</a></p>"
     }
 
-    private func selection(_ table: HTML, _ status: QueueStatus, _ visit: Visit) -> HTML {
-        Widgets.acts(
+    /// - Parameter isLive: Whether it is the first page: actions leave others for the page before.
+    private func actionList(
+        _ actions: ArraySlice<ActionSummary>,
+        _ status: QueueStatus,
+        isLive: Bool,
+        _ page: inout Page,
+        _ visit: Visit
+    ) -> HTML {
+        let table = actionTable(actions, visit)
+        return Widgets.acts(
             [.move, .remove],
             Form().setting("queue", status.queue.rawValue),
-            matching: "all \(status.depth) of this queue",
+            matching: page.live("matching", "all \(status.depth) of this queue", as: "span"),
             more: "<label>To queue <input name=\"to\"></label> ",
-            table,
+            isLive ? page.live("actions", table) : "<p>As it was when you opened it.</p>\(table)",
             visit
         )
     }
@@ -117,13 +124,14 @@ struct QueuePage {
                     } else {
                         ""
                     }
-                return """
-                    <tr>\(Widgets.select("action", action.id.description, visit.mayAct))\
+                let cells: HTML = """
+                    \(Widgets.select("action", action.id.description, visit.mayAct))\
                     <th scope="row">\(Widgets.action(action.id, visit))</th><td>\(action.kind)</td>\
                     <td class="number">\(action.attempts)</td>\
                     <td>\(Widgets.time(action.enqueuedAt, visit.now))</td><td>\(due)</td>\
-                    <td class="error">\(String((action.lastError ?? "").prefix(200)))</td></tr>
+                    <td class="error">\(String((action.lastError ?? "").prefix(200)))</td>
                     """
+                return Widgets.Row(key: action.id.description, cells: cells)
             },
             empty: "No actions."
         )
@@ -133,33 +141,41 @@ struct QueuePage {
         Widgets.table(
             "Failed attempts",
             ["Attempt", "Began", "Took", "Cause", "Error"],
-            attempts.reversed().map { attempt in
-                """
-                <tr><th scope="row">\(attempt.number)</th>\
-                <td>\(Widgets.time(attempt.startedAt, visit.now))</td>\
-                <td>\(Widgets.span(attempt.endedAt.timeIntervalSince(attempt.startedAt)))</td>\
-                <td>\(attempt.cause?.rawValue ?? "")</td><td><pre>\(attempt.error)</pre></td></tr>
-                """
+            attempts.map { attempt in
+                let cells: HTML = """
+                    <th scope="row">\(attempt.number)</th>\
+                    <td>\(Widgets.time(attempt.startedAt, visit.now))</td>\
+                    <td>\(Widgets.span(attempt.endedAt.timeIntervalSince(attempt.startedAt)))</td>\
+                    <td>\(attempt.cause?.rawValue ?? "retried")</td><td><pre>\(attempt.error)</pre></td>
+                    """
+                return Widgets.Row(key: "\(attempt.number) \(attempt.startedAt)", cells: cells)
             },
             empty: "No attempt has failed."
         )
     }
 
-    /// The holds that cover the queue, and the gates that it waits for.
-    private func concerning(_ holds: [Hold], _ status: QueueStatus, _ visit: Visit) async throws -> HTML {
+    private func headAttempts(_ status: QueueStatus, _ visit: Visit) async throws -> HTML {
+        guard let head = status.head else { return "" }
+        let attempts = try await site.broker.failedAttempts(of: head)
+        return "<h2>Failed attempts of the head</h2>\(Self.attemptTable(attempts, visit))"
+    }
+
+    /// The holds that cover the queue.
+    private static func holdList(_ holds: [Hold], _ visit: Visit) -> HTML {
+        guard !holds.isEmpty else { return "" }
+        return "<h2>Holds</h2>\(ControlsPage.holdTable(holds, visit, isSelectable: false))"
+    }
+
+    /// The gates that the queue waits for.
+    private func gateList(_ status: QueueStatus, _ visit: Visit) async throws -> HTML {
         let names = status.because.compactMap { because -> GateName? in
             guard case .gate(let name, _) = because else { return nil }
             return name
         }
-        let gates = try await site.broker.gates().filter { names.contains($0.name) }
-        var html: HTML = ""
-        if !holds.isEmpty {
-            html = "<h2>Holds</h2>\(ControlsPage.holdTable(holds, visit, isSelectable: false))"
-        }
-        if !gates.isEmpty {
-            html = "\(html)<h2>Gates</h2>\(ControlsPage.gateTable(gates, visit, isSelectable: false))"
-        }
-        return html
+        guard !names.isEmpty else { return "" }
+        let known = try await site.broker.gates()
+        let gates = names.map { name in (name, known.first { $0.name == name }) }
+        return "<h2>Gates</h2>\(ControlsPage.gateTable(gates, visit, isSelectable: false))"
     }
 
     /// Whether a pattern matches a queue: it is its name, `*`, or a prefix that ends in `/*`.

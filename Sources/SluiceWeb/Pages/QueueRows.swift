@@ -9,22 +9,23 @@ enum QueueRows {
         Widgets.table(
             "Queues",
             ["Queue", "State", "Why", "Actions", "Oldest"],
-            lanes.map { "<tr>\(row($0, visit, isSelectable: false))</tr>" },
+            lanes.map { row($0, visit, isSelectable: false) },
             empty: empty
         )
     }
 
-    static func row(_ lane: Board.Lane, _ visit: Visit, isSelectable: Bool) -> HTML {
+    static func row(_ lane: Board.Lane, _ visit: Visit, isSelectable: Bool) -> Widgets.Row {
         let status = lane.status
         let name = status.queue.rawValue
         let oldest = Date(timeIntervalSince1970: Double(lane.oldest) / 1_000_000)
-        return """
+        let cells: HTML = """
             \(Widgets.select("queue", name, isSelectable))\
             <th scope="row">\(Widgets.queue(status.queue, visit))</th>\
             <td>\(Widgets.state(status))</td>\
             <td>\(Widgets.because(status.because.prefix(1), status.blockedUntil, visit))\(error(status))</td>\
             <td class="number">\(status.depth)</td><td>\(Widgets.time(oldest, visit.now))</td>
             """
+        return Widgets.Row(key: name, cells: cells)
     }
 
     /// The last error, if the reason does not have it.
@@ -34,8 +35,5 @@ enum QueueRows {
         }
         return "<span class=\"error\">\(String(error.prefix(200)))</span>"
     }
-
-    /// An id for the row of a queue: its name's hash, as names hold anything.
-    static func id(_ queue: QueueName) -> String { "queue-\(queue.rawValue.fingerprint)" }
 }
 #endif

@@ -31,20 +31,10 @@ struct QueuesPage {
                 """
             )
         }
-        let rows = extract.lanes.map { lane in
-            page.live(
-                QueueRows.id(lane.status.queue),
-                QueueRows.row(lane, visit, isSelectable: visit.mayAct),
-                as: "tr"
-            )
-        }
-        let heads: [HTML] =
-            Widgets.selectAll(visit.mayAct)
-            + ["Queue", "State", "Why", "Actions", "Oldest"]
         let table = Widgets.table(
             "Queues",
-            heads,
-            rows,
+            Widgets.selectAll(visit.mayAct) + ["Queue", "State", "Why", "Actions", "Oldest"],
+            extract.lanes.map { QueueRows.row($0, visit, isSelectable: visit.mayAct) },
             empty: site.board.totals.isComplete
                 ? """
                 No queue with work matches. <a href="\(visit.link("/queues"))">Show all queues</a>, or \
@@ -52,10 +42,8 @@ struct QueuesPage {
                 """ : "The queues are being read; reload this page in a moment."
         )
         let matching = page.live("matching", "all \(extract.count) that match the filter", as: "span")
-        page.add(
-            visit.mayAct && extract.count > 0
-                ? Widgets.acts(Verb.ofQueues, filter.form, matching: matching, table, visit) : table
-        )
+        let list = page.live("queues", table)
+        page.add(Widgets.acts(Verb.ofQueues, filter.form, matching: matching, list, visit))
         if let next = extract.next {
             let query = visit.query.setting("after", next.text)
             page.add(Widgets.nextPage(visit.link("/queues", query)))

@@ -7,12 +7,17 @@ struct Visit: Sendable {
     let path: String
     let query: Form
     /// The fields of a POST; empty for others.
-    let form: Form
-    let session: Sessions.Session
-    let person: Operator
+    var form = Form()
+    /// That of nobody before the person is known.
+    var session = Sessions.Session.ofNobody
+    var person = Operator(name: "", role: .look)
     /// The prefix of all links.
     let prefix: String
     let now: Date
+
+    init(path: String, query: Form, prefix: String, now: Date) {
+        (self.path, self.query, self.prefix, self.now) = (path, query, prefix, now)
+    }
 
     var mayAct: Bool { person.role == .act }
 

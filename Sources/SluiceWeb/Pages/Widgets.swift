@@ -69,18 +69,38 @@ enum Widgets {
     }
 
     /// A link that looks like a button and leads to the question whether to act.
-    static func button(_ verb: Verb, _ fields: Form, _ visit: Visit, _ name: String? = nil) -> HTML {
+    ///
+    /// - Parameter isOffered: Whether there is something to do now; else the button keeps its place.
+    static func button(
+        _ verb: Verb,
+        _ fields: Form,
+        _ visit: Visit,
+        _ name: String? = nil,
+        isOffered: Bool = true
+    ) -> HTML {
         guard visit.mayAct else { return "" }
+        guard isOffered else { return disabled(name ?? verb.name) }
         var query = Form().setting("act", verb.rawValue)
         for field in fields.fields { query.add(field.name, field.value) }
         let kind: HTML = verb.isFinal ? "button final" : "button"
         return "<a class=\"\(kind)\" href=\"\(visit.link("/confirm", query))\">\(name ?? verb.name)</a> "
     }
 
+    static func disabled(_ name: String) -> HTML { "<button type=\"button\" disabled>\(name)</button> " }
+
+    /// A row of a table.
+    struct Row {
+        /// Unique in the table, and the same at each live update.
+        let key: String
+        /// Its cells.
+        let cells: HTML
+    }
+
     /// A table, or what to do without rows.
-    static func table(_ name: String, _ heads: [HTML], _ rows: [HTML], empty: HTML) -> HTML {
+    static func table(_ name: String, _ heads: [HTML], _ rows: [Row], empty: HTML) -> HTML {
         guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
         let heads = heads.map { "<th scope=\"col\">\($0)</th>" as HTML }
+        let rows = rows.map { "<tr data-key=\"\(exact: $0.key)\">\($0.cells)</tr>" as HTML }
         return """
             <div class="wide" tabindex="0" role="region" aria-label="\(name)"><table>
             <thead><tr>\(heads)</tr></thead>
@@ -102,7 +122,7 @@ enum Widgets {
             """
     }
 
-    /// A form around a table, with acts on the selected rows or on all.
+    /// A form around a table, with acts on the selected rows or on all; the table alone in a look.
     ///
     /// - Parameters:
     ///   - all: The fields that say which ones are all.
@@ -116,14 +136,15 @@ enum Widgets {
         _ table: HTML,
         _ visit: Visit
     ) -> HTML {
-        """
-        <form method="post" action="\(visit.link("/confirm"))">\(all.hiddenFields)
-        <fieldset class="acts"><legend>Act on</legend>
-        <label><input type="radio" name="scope" value="selected" checked> those selected</label>
-        <label><input type="radio" name="scope" value="matching" data-matching> \(matching)</label> \
-        \(more)\(verbs.map { choice($0) })</fieldset>
-        \(table)</form>
-        """
+        guard visit.mayAct else { return table }
+        return """
+            <form class="list" method="post" action="\(visit.link("/confirm"))">\(all.hiddenFields)
+            <fieldset class="acts"><legend>Act on</legend>
+            <label><input type="radio" name="scope" value="selected" checked> those selected</label>
+            <label><input type="radio" name="scope" value="matching" data-matching> \(matching)</label> \
+            \(more)\(verbs.map { choice($0) })</fieldset>
+            \(table)</form>
+            """
     }
 
     private static func choice(_ verb: Verb) -> HTML {
