@@ -6,6 +6,11 @@ from browser import Browsed
 
 
 class Acts(Browsed):
+    def serve(self):
+        """Beside a process that runs queues of its own."""
+        self.run_queues("--queue", "others/*")
+        super().serve()
+
     def test_hold_and_end(self):
         self.enqueue("mail/1", {})
         self.serve()
@@ -158,6 +163,25 @@ class Acts(Browsed):
         self.wait(lambda: self.sql("SELECT attempts FROM sluice_actions") == "2", "there is no second attempt")
         self.wait_for_text("2", "#attempts tbody tr:nth-child(2) th")
 
+    def test_acts_on_a_running_action(self):
+        """Each says that it runs; a move waits for the end of the attempt, and a removal ends it."""
+        first = self.enqueue("mail/1", {"text": "hello"})
+        self.start("run", *self.store, "--exec", "sleep 600", "--queue", "mail/1")
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.wait_for_text("running", "#status")
+        self.assertNotIn("Skip the head", self.texts("#acts a"))
+        self.open(f"action?id={first}")
+        self.type("[name=to]", "mail/2")
+        self.press("Move")
+        self.confirm("Move")
+        self.assertIn("it is running", self.text(".notice"))
+        self.assertEqual(self.sql("SELECT queue FROM sluice_actions"), "mail/1")
+        self.press("Remove")
+        self.confirm("Remove")
+        self.assertIn("running, and asked to end", self.text(".notice"))
+        self.wait(lambda: self.sql("SELECT count(*) FROM sluice_actions") == "0", "the attempt does not end")
+
     def act(self, path, name, rows, done, sql, then):
         """Does one act on the first rows of a list, or on all that match, and waits until the store has it."""
         with self.subTest(name, rows=rows):
@@ -232,9 +256,10 @@ class Acts(Browsed):
         self.open("enqueue?queue=mail/9&kind=k")
         area = self.find("textarea")
         area.clear()
-        area.send_keys("{no json")
+        area.send_keys('{"a": 1,\n "ä": no json')
         self.press("Check")
         self.assertIn("no JSON", self.text())
+        self.assertIn("line 2, column 7", self.text())
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "0")
 
     def serve_empty(self):

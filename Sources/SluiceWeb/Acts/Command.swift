@@ -171,10 +171,21 @@ struct Command: Sendable {
         do {
             _ = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
         } catch {
-            let place = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String
-            throw PageError(.invalid, "the payload is no JSON: \(place ?? error.localizedDescription)")
+            let reason = (error as NSError).userInfo[NSDebugDescriptionErrorKey] as? String
+            let words = Self.withLine(reason ?? error.localizedDescription, of: text)
+            throw PageError(.invalid, "the payload is no JSON: \(words)")
         }
         return JSONTree(text)?.compact ?? text
+    }
+
+    /// Replaces the number of a byte by its line and column, which an editor shows.
+    private static func withLine(_ reason: String, of text: String) -> String {
+        reason.replacing(#/character (\d+)/#) { match in
+            let start = text.utf8.prefix(Int(match.1) ?? 0)
+            let lines = start.split(separator: 10, omittingEmptySubsequences: false)
+            let column = lines.last.map { String(decoding: $0, as: UTF8.self).count + 1 } ?? 1
+            return "line \(lines.count), column \(column)"
+        }
     }
 
     /// How long a hold or a closed gate lasts; `nil` is until somebody ends it.
