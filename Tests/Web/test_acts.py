@@ -169,7 +169,7 @@ class Acts(Browsed):
         self.start("run", *self.store, "--exec", "sleep 600", "--queue", "mail/1")
         self.serve()
         self.open("queue?name=mail/1")
-        self.wait_for_text("running", "#status")
+        self.wait_for_text("running since", "#actions")
         self.assertNotIn("Skip the head", self.texts("#acts a"))
         self.open(f"action?id={first}")
         self.type("[name=to]", "mail/2")
@@ -259,7 +259,7 @@ class Acts(Browsed):
         area.send_keys('{"a": 1,\n "ä": no json')
         self.press("Check")
         self.assertIn("no JSON", self.text())
-        self.assertIn("line 2, column 7", self.text())
+        self.assertIn("around line 2, column 8", self.text())
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "0")
 
     def serve_empty(self):

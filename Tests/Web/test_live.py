@@ -86,8 +86,13 @@ class Live(Browsed):
         self.wait_for_text("connection refused", "#status")
         self.wait_for_text("connection refused", "#attempts")
         self.check_rest()
+        # From the top of the page nothing can be scrolled back.
+        self.open("queue?name=mail/1")
+        self.rest_on("#actions tbody tr:nth-child(3) th a")
+        self.tool("hold", "--queue", "mail/1")
         self.tool("skip", "mail/1")
         self.wait(lambda: self.texts("tr.gone th"), "the head does not leave")
+        self.wait(lambda: "connection refused" not in self.text("#status"), "the error does not leave")
         self.check_rest()
         self.end(runner)
         for path, selector, change in [

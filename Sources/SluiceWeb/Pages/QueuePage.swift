@@ -81,7 +81,7 @@ struct QueuePage {
         let acts: [HTML] = [
             Widgets.button(.retry, queue, visit, isOffered: waits),
             edit ?? Widgets.disabled(editing),
-            Widgets.button(.skip, skipping, visit, isOffered: head != nil),
+            Widgets.button(.skip, skipping, visit, isOffered: head != nil && status.state != .running),
             Widgets.button(.hold, queue, visit),
             Widgets.button(.resume, queue, visit, isOffered: hasHold),
             Widgets.button(.clear, queue, visit, isOffered: status.depth > 0),
