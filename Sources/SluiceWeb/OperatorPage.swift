@@ -32,6 +32,8 @@ public final class OperatorPage: Service {
     let surroundings = Surroundings()
     let rates = RateHistory()
     let jobs = Jobs()
+    let questions = Questions()
+    let healthCheck = HealthCheck()
     let sessions = Sessions()
     let audit: AuditLog
     private let serving = Atomic(true)
@@ -75,6 +77,7 @@ public final class OperatorPage: Service {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.board.follow(self.broker, self.options.clock) }
                 group.addTask { await self.jobs.run() }
+                group.addTask { await self.healthCheck.run() }
                 group.addTask { await self.lookAtFacts() }
                 if options.facts == nil { group.addTask { await self.rates.count(self.broker) } }
                 await group.waitForAll()

@@ -49,6 +49,7 @@ public struct OperatorServer: Service {
         router.get("**") { request, _ in await gate.missing(request) }
         router.post("**") { request, _ in await gate.missing(request) }
         let limits = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [StalledPeerHandler()],
             idleTimeout: .seconds(60),
             httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1_024, maxHeaderListSize: 32 * 1_024)
         )

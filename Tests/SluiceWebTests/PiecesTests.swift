@@ -117,8 +117,7 @@ struct PiecesTests {
         let sessions = Sessions()
         let (browser, _) = sessions.session(nil)
         #expect(!sessions.session(browser.id).isNew)
-        let stranger = sessions.session(nil).session.id
-        let person = sessions.logIn(Operator(name: "ada", role: .act), replacing: stranger)
+        let person = sessions.logIn(Operator(name: "ada", role: .act))
         for _ in 0..<3_000 { _ = sessions.session(nil) }
         #expect(!sessions.session(browser.id).isNew)
         for _ in 0..<2_000 { _ = sessions.session(sessions.session(nil).session.id) }

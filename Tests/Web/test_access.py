@@ -1,5 +1,6 @@
 """Who may look and act: enforced on the server, whatever a page shows."""
 
+import contextlib
 import http.client
 import os
 import re
@@ -129,6 +130,20 @@ class Requests(Served):
                     answer = b"".join(iter(lambda: connection.recv(65_536), b""))
                 self.assertIn(b"connection: close", answer.lower())
                 self.assertTrue(answer.endswith((b".\n", b"</html>\n", b"0\r\n\r\n")), answer[-50:])
+
+    def test_peers_that_take_no_answer(self):
+        """Their connections end, as they would keep them from others."""
+        self.serve()
+        with socket.create_connection((self.host, self.port)) as stalled:
+            stalled.settimeout(1)
+            with contextlib.suppress(TimeoutError):
+                for _ in range(100):
+                    stalled.sendall(b"GET /page.js HTTP/1.1\r\nHost: x\r\n\r\n" * 1_000)
+            # It says so by a reset, as nothing was taken.
+            stalled.settimeout(60)
+            with self.assertRaises(ConnectionError):
+                while True:
+                    stalled.sendall(b"GET /page.js HTTP/1.1\r\nHost: x\r\n\r\n")
 
     def request_or_reset(self, *arguments, **headers):
         try:

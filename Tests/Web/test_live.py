@@ -109,16 +109,106 @@ class Live(Browsed):
             self.wait(lambda: self.driver.execute_script("return updates") > 0, "no update comes")
             self.check_rest()
 
+    def test_a_short_page(self):
+        """Without room to scroll, nothing moves under the pointer either, also if its own row grows."""
+        for number in range(1, 5):
+            self.enqueue(f"mail/{number}", {"text": "unreachable"})
+        self.serve()
+        self.open("queues?sort=name")
+        self.wait(lambda: self.count("tbody tr") == 4, "the queues are not all there")
+        self.rest_on("tbody tr:nth-child(4) td:nth-of-type(3) .because")
+        self.run_queues("--retry-delay", "600")
+        self.wait(lambda: self.text().count("connection refused") == 4, "not all have failed")
+        self.check_rest("tbody tr:nth-child(4)")
+
+    def test_a_list_that_is_cut(self):
+        """What is shown stays, and is marked once it has left: not if only others come before it."""
+        for number in range(12):
+            self.enqueue(f"mail/{number:02}", {})
+        self.tool("hold", "--queue", "mail/*")
+        self.serve()
+        self.open()
+        self.wait(lambda: self.count("#trouble tbody tr") == 10, "not all are waiting")
+        self.enqueue("chat/1", {"text": "no such room"})
+        runner = self.run_queues()
+        self.wait_for_text("The list has changed", "#stale")
+        self.tool("remove", "--queue", "mail/03")
+        self.wait(lambda: self.texts("tr.gone th") == ["mail/03"], "not that one alone is marked")
+        self.end(runner)
+
+    def test_a_list_that_is_all_gone(self):
+        """It begins anew, with what there is."""
+        for number in range(120):
+            self.enqueue("mail/1", {"n": number})
+        self.serve()
+        self.open("queue?name=mail/1")
+        self.wait(lambda: self.count("#actions tbody tr") == 50, "the actions are not there")
+        self.sql("DELETE FROM sluice_actions WHERE id <= 100")
+        self.wait(lambda: self.texts("#actions tbody th") == [str(id) for id in range(101, 121)], "it is not shown")
+        self.assertEqual(self.count("tr.gone"), 0)
+
+    def test_select_all(self):
+        """It takes nothing that has left the list, and a selection outlasts a minute without a sign of anybody."""
+        for number in range(1, 4):
+            self.enqueue(f"mail/{number}", {})
+        self.serve()
+        self.open("queues?name=mail/*&sort=name")
+        self.wait(lambda: self.count("tbody tr") == 3, "the queues are not all there")
+        self.tool("remove", "--queue", "mail/2")
+        self.wait(lambda: self.texts("tr.gone th") == ["mail/2"], "it does not leave")
+        self.click("thead input")
+        self.assertEqual(self.at_once("return all('tbody :checked').map(box => box.value)"), ["mail/1", "mail/3"])
+        self.driver.execute_script("lastSign = 0")
+        self.enqueue("mail/0", {})
+        self.wait_for_text("The list has changed", "#stale")
+        self.assertEqual(self.at_once("return all('tbody :checked').map(box => box.value)"), ["mail/1", "mail/3"])
+
+    def test_started_again_without_acts(self):
+        """The rows of a page that was made for somebody who may act have other columns."""
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("queues")
+        self.wait_for_text("mail/1", "tbody")
+        self.end(self.page)
+        self.wait_for_text("Not up to date", "#stale")
+        self.serve("--port", str(self.port), "--read-only")
+        self.wait(lambda: self.count("tbody td") == 4, "the list is not replaced")
+        self.assertEqual(self.text("tbody .number"), "1")
+
+    def test_a_store_that_fails(self):
+        """An open page says so."""
+        self.enqueue("mail/1", {})
+        self.serve()
+        self.open("queues")
+        self.wait_for_text("mail/1", "tbody")
+        self.file.rename(self.folder / "elsewhere")
+        self.wait_for_text("Not up to date", "#error")
+
+    def test_dead_letters_come(self):
+        for _ in range(3):
+            self.enqueue("mail/1", {})
+        self.serve()
+        self.tool("skip", "mail/1")
+        self.tool("skip", "mail/1")
+        self.open("dead")
+        self.wait(lambda: self.texts("tbody th") == ["2", "1"], "there are no dead letters")
+        self.tool("skip", "mail/1")
+        self.wait_for_text("The list has changed", "#stale")
+        self.sql("DELETE FROM sluice_dead WHERE id = 1")
+        self.wait(lambda: self.texts("tr.gone th") == ["1"], "it does not leave")
+
     def rest_on(self, selector):
         ActionChains(self.driver).move_to_element(self.find(selector)).perform()
         self.driver.execute_script("""
             window.rest = document.querySelector(arguments[0]);
             window.height = rest.getBoundingClientRect().y;""", selector)
 
-    def check_rest(self):
-        """The pointer is on the same thing."""
-        moved = self.driver.execute_script("return rest.getBoundingClientRect().y - height")
-        self.assertLess(abs(moved), 1, self.driver.current_url)
+    def check_rest(self, selector=None):
+        """The pointer is on the same thing, or in the same row."""
+        moved = self.driver.execute_script(
+            "return (arguments[0] ? document.querySelector(arguments[0]) : rest).getBoundingClientRect().y - height",
+            selector)
+        self.assertLess(abs(moved), 1 if selector is None else 10, self.driver.current_url)
 
     def test_the_focus_stays(self):
         """Also if the button that has it is replaced by another: that one does not get it."""

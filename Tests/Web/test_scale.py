@@ -15,7 +15,7 @@ COUNT = 100_000 if IS_RELEASE else 20_000
 PAGES = [
     "/", "/queues", "/queues?sort=name", "/queues?sort=depth", "/queues?name=0999", "/queues?name=conversation/09*",
     "/queues?because=stopped", "/queues?state=stopped&kind=send-message", "/queue?name=conversation/00012345",
-    "/action?id=777", "/dead", "/gates", "/holds", "/runners", "/audit",
+    "/action?id=777", "/dead", "/gates", "/holds", "/runners", "/audit", "/health",
 ]
 
 

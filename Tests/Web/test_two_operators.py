@@ -43,7 +43,8 @@ class TwoOperators(Browsed):
                 list(pool.map(lambda body: self.request("POST", "/do", body, Cookie=cookie), bodies))
         self.assertEqual(self.sql("SELECT count(*) FROM sluice_dead"), "20")
 
-    def test_more_match_than_was_asked(self):
+    def test_what_matches_after_the_question(self):
+        """It is left alone: the act is done to what was counted."""
         self.enqueue("mail/1", {})
         self.serve()
         self.open("queues?name=mail/*")
@@ -58,8 +59,10 @@ class TwoOperators(Browsed):
         self.driver.close()
         self.driver.switch_to.window(self.driver.window_handles[0])
         self.confirm("Remove all actions")
-        self.assertIn("4 match now, and 1 did", self.text())
-        self.assertEqual(self.sql("SELECT count(*) FROM sluice_actions"), "4")
+        self.assertIn("queue mail/1: removed", self.text(".notice"))
+        self.assertEqual(self.sql("SELECT group_concat(queue) FROM sluice_actions"), "mail/2,mail/3,mail/4")
+        # One that matched is named.
+        self.assertIn("queue mail/1", self.sql("SELECT act FROM sluice_audit"))
 
     def test_edit_of_an_edited_payload(self):
         """The second who stores is told, and nothing is lost."""
@@ -71,7 +74,7 @@ class TwoOperators(Browsed):
         area.send_keys('{"n": 2}')
         self.press("Check and compare")
         self.tool("edit", str(action), "--payload", '{"n": 3}')
-        self.confirm("Store the payload")
+        self.confirm("Store it only")
         self.assertIn("somebody else has changed", self.text())
         self.assertEqual(self.sql("SELECT payload ->> 'n' FROM sluice_actions"), "3")
 

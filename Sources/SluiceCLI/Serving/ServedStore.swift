@@ -66,10 +66,18 @@ struct ServedStore: StoreFacts {
         #if PostgreSQL
         if let server = broker as? PostgresBroker { return DoctorFinding.all(try await server.health()) }
         #endif
-        let facts = try facts()
-        return DoctorFinding.all(facts, LockHolders(facts), path: file ?? "")
+        let path = file ?? ""
+        // It reads the file for seconds: on a thread of its own, other pages do not wait for it.
+        return try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result {
+                        let facts = try FileFacts(of: path, isFull: false)
+                        return DoctorFinding.all(facts, LockHolders(facts), path: path)
+                    }
+                )
+            }
+        }
     }
-
-    private func facts() throws -> FileFacts { try FileFacts(of: file ?? "", isFull: false) }
 }
 #endif

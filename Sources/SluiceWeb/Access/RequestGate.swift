@@ -81,32 +81,27 @@ struct RequestGate: Sendable {
         guard isFromHere(request) else { return refusal(request) }
         if isFromElsewhere(request) { return sameSiteReload(request) }
         guard case .tokens = options.access else { return redirect(to: "\(options.prefix)/") }
-        let (session, isNew) = page.sessions.session(cookie(request))
-        return loginForm(request, session, isNew, next: Form(request.uri.query ?? "")["next"])
+        return loginForm(next: Form(request.uri.query ?? "")["next"])
     }
 
     func logIn(_ request: Request) async -> Response {
         guard isFromHere(request) else { return refusal(request) }
         guard case .tokens(let file) = options.access else { return redirect(to: "\(options.prefix)/") }
-        let (session, isNew) = page.sessions.session(cookie(request))
         do {
             let form = try await form(of: request, limit: 4_096)
-            guard form["token"] == session.formToken else {
-                let error = "This form was too old. Try again."
-                return loginForm(request, session, isNew, error: error, next: form["next"])
-            }
             guard let person = file.person(with: form["key"] ?? "") else {
                 // Not in the store: everybody who reaches the page could fill it.
                 options.logger.warning("Somebody has tried to log in with an unknown token")
-                return loginForm(request, session, isNew, error: "This token is unknown.", next: form["next"])
+                return loginForm(error: "This token is unknown.", next: form["next"])
             }
-            let new = page.sessions.logIn(person, replacing: session.id)
+            // A cookie that was known before does not lead to it.
+            let new = page.sessions.logIn(person)
             // Another site's address is no place here.
             var response = redirect(to: place(of: form["next"]))
             response.headers[.setCookie] = setCookie(new.id, request)
             return response
         } catch {
-            return loginForm(request, session, isNew, error: "\(error)", next: nil)
+            return loginForm(error: "\(error)", next: nil)
         }
     }
 
@@ -130,20 +125,16 @@ struct RequestGate: Sendable {
         }
     }
 
-    private func loginForm(
-        _ request: Request,
-        _ session: Sessions.Session,
-        _ isNew: Bool,
-        error: String? = nil,
-        next: String?
-    ) -> Response {
-        var visit = Visit(path: "/login", query: Form(), prefix: options.prefix, now: Date())
-        visit.session = session
+    /// The form has no token, and makes no session: strangers could end those of others.
+    ///
+    /// A form of another site is refused by its origin.
+    private func loginForm(error: String? = nil, next: String?) -> Response {
+        let visit = Visit(path: "/login", query: Form(), prefix: options.prefix, now: Date())
         var login = Page("Log in", isBare: true)
         if let error { login.add("<p class=\"notice bad\" role=\"alert\">\(error)</p>") }
         login.add(
             """
-            <form class="fields" method="post" action="\(visit.link("/login"))">\(Layout.token(visit))
+            <form class="fields" method="post" action="\(visit.link("/login"))">
             <input type="hidden" name="next" value="\(exact: next ?? "")">
             <label>Token \
             <input name="key" type="password" autocomplete="current-password" required autofocus>\
@@ -151,9 +142,7 @@ struct RequestGate: Sendable {
             <p><button>Log in</button></p></form>
             """
         )
-        var response = html(login, visit, status: error == nil ? .ok : .forbidden)
-        if isNew { response.headers[.setCookie] = setCookie(session.id, request) }
-        return response
+        return html(login, visit, status: error == nil ? .ok : .forbidden)
     }
 
     // MARK: - Letting in

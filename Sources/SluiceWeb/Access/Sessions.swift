@@ -12,8 +12,6 @@ final class Sessions: Sendable {
         let formToken: String
         /// Who has logged in.
         var person: Operator?
-        /// The questions whether to act that have not been answered.
-        var questions: [String] = []
         /// The result of the last act, shown once.
         var notice: String?
         /// Whether the cookie has come back: each request without one makes a session.
@@ -48,58 +46,37 @@ final class Sessions: Sendable {
                 sessions[id] = known
                 return (known, false)
             }
-            if sessions.count >= Self.limit {
-                if let least = sessions.values.min(by: { $0.isLess($1) }) { sessions[least.id] = nil }
-            }
+            makeRoom(in: &sessions)
             let new = Session(id: Self.secret(), formToken: Self.secret(), lastUse: now)
             sessions[new.id] = new
             return (new, true)
         }
     }
 
-    /// Begins a session for one who has logged in; a cookie that was known before does not lead to it.
-    func logIn(_ person: Operator, replacing id: String) -> Session {
-        let new = Session(
-            id: Self.secret(),
-            formToken: Self.secret(),
-            person: person,
-            lastUse: ContinuousClock.now
-        )
+    /// Begins a session for one who has logged in.
+    func logIn(_ person: Operator) -> Session {
+        let now = ContinuousClock.now
+        let new = Session(id: Self.secret(), formToken: Self.secret(), person: person, lastUse: now)
         sessions.withLock { sessions in
-            sessions[id] = nil
+            makeRoom(in: &sessions)
             sessions[new.id] = new
         }
         return new
     }
 
+    private func makeRoom(in sessions: inout [String: Session]) {
+        guard sessions.count >= Self.limit else { return }
+        if let least = sessions.values.min(by: { $0.isLess($1) }) { sessions[least.id] = nil }
+    }
+
     /// Returns who has logged in, if the session goes on.
     func person(of id: String) -> Operator? {
-        sessions.withLock { sessions in
-            guard let session = sessions[id] else { return nil }
-            return session.lastUse.duration(to: .now) < Self.lifetime ? session.person : nil
-        }
-    }
-
-    /// Returns the token of a new question; each is answered once.
-    func ask(_ id: String) -> String {
-        let question = Self.secret()
-        sessions.withLock { sessions in
-            sessions[id]?.questions.append(question)
-            if let count = sessions[id]?.questions.count, count > 100 {
-                sessions[id]?.questions.removeFirst()
-            }
-        }
-        return question
-    }
-
-    /// Returns whether a question has not been answered before.
-    func answer(_ question: String?, _ id: String) -> Bool {
-        sessions.withLock { sessions in
-            guard let index = sessions[id]?.questions.firstIndex(where: { $0 == question }) else {
-                return false
-            }
-            sessions[id]?.questions.remove(at: index)
-            return true
+        let now = ContinuousClock.now
+        return sessions.withLock { sessions in
+            guard let session = sessions[id], session.lastUse.duration(to: now) < Self.lifetime
+            else { return nil }
+            sessions[id]?.lastUse = now
+            return session.person
         }
     }
 
@@ -116,7 +93,7 @@ final class Sessions: Sendable {
     }
 
     /// 128 bits of the system's random generator.
-    private static func secret() -> String {
+    static func secret() -> String {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<2).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
         return bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -24,6 +24,21 @@ struct Command: Sendable {
         return act + reason + minutes
     }
 
+    /// The same where it is done to one, with what its number does not say.
+    func sentence(of subject: Subject, _ broker: any ActionBroker) async throws -> String {
+        var words = sentence
+        if case .selected = subjects {} else { words += ": \(subject.words)" }
+        switch subject {
+        case .hold(let id):
+            guard let hold = try await broker.holds().first(where: { $0.id == id }) else { return words }
+            return "\(words) of \(hold.pattern.rawValue) by \(hold.holder), because: \(hold.reason)"
+        case .action(let id):
+            guard let details = try await broker.action(id).details else { return words }
+            return "\(words) of queue \(details.queue.rawValue)"
+        default: return words
+        }
+    }
+
     private var act: String {
         switch verb {
         case .move: "Move \(subjects.words) to queue \(form["to"] ?? "")"
@@ -120,6 +135,7 @@ struct Command: Sendable {
         _ broker: any ActionBroker,
         _ person: Operator
     ) async throws -> String {
+        guard let head else { return "empty" }
         let last = try await broker.status(of: queue).lastError
         let error = last.map { "; last error: \($0.prefix(500))" } ?? ""
         let reason = form["reason"] ?? "skipped by \(person.name)\(error)"
@@ -153,7 +169,10 @@ struct Command: Sendable {
                     "somebody else has changed the payload since you compared it: compare again"
                 )
             }
-            guard form["then"] == "retry", change == .done else { return change.words }
+            if change == .done, form["then"] != "retry" {
+                return "stored; if its queue waits for a retry or is parked, it waits until you retry it"
+            }
+            guard change == .done else { return change.words }
             let count = try await broker.retryNow(QueuePattern(details.queue.rawValue))
             return count > 0 ? "stored, and its queue is tried now" : "stored; its queue waits for no retry"
         default:
@@ -167,7 +186,9 @@ struct Command: Sendable {
 
     /// The new payload, on one line; numbers stay as they are written.
     func payload() throws(PageError) -> String {
-        let text = try form.required("payload").trimmingCharacters(in: .whitespacesAndNewlines)
+        // Editors write a mark of the byte order, which is no JSON.
+        let ignored = CharacterSet.whitespacesAndNewlines.union(["\u{FEFF}"])
+        let text = try form.required("payload").trimmingCharacters(in: ignored)
         do {
             _ = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
         } catch {

@@ -12,6 +12,12 @@ enum Subject: Sendable {
     /// An action that does not exist yet.
     case newAction
 
+    /// A queue with the head that the operator saw, where a skip is to take no other.
+    func withHead(on board: Board) -> Subject {
+        guard case .queue(let name, nil) = self else { return self }
+        return .queue(name, head: board.status(of: name)?.actionToSkip)
+    }
+
     var words: String {
         switch self {
         case .queue(let name, _): "queue \(name.rawValue)"

@@ -21,18 +21,15 @@ enum Subjects: Sendable {
         case .hold where isMatching: self = .holds
         case .newAction: self = .selected([.newAction])
         case let kind:
-            var (subjects, known): ([Subject], Set<String>) = ([], [])
-            let heads = form.all("head")
-            for text in form.all(kind.rawValue) where known.insert(text).inserted {
-                var subject = try kind.subject(text)
-                // The question names the heads in the order of the subjects, without duplicates.
-                let head = heads.dropFirst(subjects.count).first ?? "-"
-                if case .queue(let name, _) = subject, head != "-" {
-                    subject = .queue(name, head: try ActionID(field: head))
-                }
-                subjects.append(subject)
+            // By bytes: two names that only look the same are two.
+            var (subjects, known): ([Subject], Set<[UInt8]>) = ([], [])
+            for text in form.all(kind.rawValue) where known.insert(Array(text.utf8)).inserted {
+                subjects.append(try kind.subject(text, of: verb))
             }
             guard !subjects.isEmpty else { throw PageError(.invalid, "no \(kind.rawValue) is selected") }
+            if subjects.count == 1, case .queue(let name, _) = subjects[0], let head = form["head"] {
+                subjects = [.queue(name, head: try ActionID(field: head))]
+            }
             self = .selected(subjects)
         }
     }

@@ -15,9 +15,10 @@ enum Verb: String, Sendable, CaseIterable {
         case newAction = "new action"
 
         /// Reads a subject from the value of a field.
-        func subject(_ text: String) throws(PageError) -> Subject {
+        func subject(_ text: String, of verb: Verb) throws(PageError) -> Subject {
             switch self {
-            case .queue: return .queue(QueueName(text))
+            // A pattern covers queues that nobody has counted.
+            case .queue: return .queue(verb == .hold ? QueueName(text) : try QueueName(field: text))
             case .letter: return .letter(try ActionID(field: text))
             case .action: return .action(try ActionID(field: text))
             case .gate: return .gate(GateName(text))
@@ -72,7 +73,8 @@ enum Verb: String, Sendable, CaseIterable {
         case .skip: "The head becomes a dead letter, and the queue continues with the next action."
         case .hold: "No action starts until the hold ends. Running ones continue."
         case .resume: "Holds of exactly this name end. A hold of a prefix stays: see Holds."
-        case .clear: "All actions that wait are removed for good. Running ones are cancelled."
+        case .clear:
+            "All actions are removed for good, also new ones until you confirm. Running ones are cancelled."
         case .requeue: "It goes back to its old place in its queue, with no attempt spent."
         case .purge: "It is deleted for good, with its payload and history."
         case .open: "Actions that wait for it may start."

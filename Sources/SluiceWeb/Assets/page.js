@@ -9,9 +9,16 @@ let pointer = null;
 let lastSign = Date.now();
 
 for (const name of ["pointermove", "pointerdown", "wheel"]) {
-  addEventListener(name, event => { pointer = event; lastSign = Date.now(); }, { passive: true });
+  addEventListener(name, event => {
+    pointer = event;
+    lastSign = Date.now();
+    // A scroll bar does not say that it has been let go.
+    if (event.buttons === 0 && pressed.delete(event.pointerId)) setTimeout(showLate);
+  }, { passive: true });
 }
-addEventListener("keydown", () => { pointer = null; lastSign = Date.now(); });
+addEventListener("keydown", event => { pointer = null; lastSign = Date.now(); pressed.add(event.code); });
+addEventListener("keyup", event => { pressed.delete(event.code); setTimeout(showLate); });
+addEventListener("blur", () => { pressed.clear(); setTimeout(showLate); });
 addEventListener("pointerdown", event => pressed.add(event.pointerId));
 for (const end of ["pointerup", "pointercancel"]) {
   addEventListener(end, event => {
@@ -26,37 +33,67 @@ addEventListener("resize", () => {
 
 // Nobody's eye or hand is lost on a page that shows a wall what happens.
 function isAlone() {
-  return Date.now() - lastSign > 60_000;
+  return Date.now() - lastSign > 60_000 && getSelection().type !== "Range" && pressed.size === 0
+    && document.querySelector("tbody :checked") === null;
 }
 
-// What must not move: what is under the pointer, or has the focus, or stands in the middle.
+// What must not move: the row, the part or the block at the pointer's height, or that of the focus, or in the middle.
 function anchor() {
-  const focused = document.activeElement;
-  if (pointer !== null) return document.elementFromPoint(pointer.clientX, pointer.clientY);
-  return focused !== document.body ? focused : document.elementFromPoint(innerWidth / 2, innerHeight / 2);
+  const focus = document.activeElement.getBoundingClientRect();
+  const isSeen = document.activeElement !== document.body && focus.bottom > 0 && focus.top < innerHeight;
+  const y = pointer?.clientY ?? (isSeen ? focus.top : innerHeight / 2);
+  let best = null;
+  let least = Infinity;
+  for (const place of document.querySelectorAll("main > *, [data-part], tr[data-key]")) {
+    const box = place.getBoundingClientRect();
+    const distance = Math.max(box.top - y, y - box.bottom, 0);
+    if (box.height > 0 && distance <= least) [best, least] = [place, distance];
+  }
+  return best;
+}
+
+// Where a page has no room to scroll, it gets some.
+function hold(place, top) {
+  const main = document.getElementById("main");
+  for (let turn = 0; turn < 2; turn += 1) {
+    scrollBy({ top: place.getBoundingClientRect().top - top, behavior: "instant" });
+    const rest = place.getBoundingClientRect().top - top;
+    if (rest < 1) return;
+    main.style.paddingBottom = `${parseFloat(getComputedStyle(main).paddingBottom) + rest}px`;
+  }
 }
 
 function showLate() {
   if (pressed.size > 0 || late.size === 0) return;
-  const place = anchor();
-  const top = place?.getBoundingClientRect().top;
-  for (const [id, html] of late) update(document.getElementById(id), html);
+  const row = anchor();
+  const places = [row, row?.closest("[data-part]")].filter(Boolean)
+    .map(place => [place, place.getBoundingClientRect().top]);
+  const updates = [...late];
   late.clear();
+  for (const [id, html] of updates) update(document.getElementById(id), html);
   run();
-  if (place?.isConnected) scrollBy({ top: place.getBoundingClientRect().top - top, behavior: "instant" });
+  // A row may be gone with its list.
+  const held = places.find(([place]) => place.isConnected);
+  if (held) hold(...held);
 }
 
 function update(part, html) {
   if (part === null) return;
+  const isWhole = isAlone();
   // What is below would move up.
-  part.style.minHeight = isAlone() ? "" : `${part.offsetHeight}px`;
+  part.style.minHeight = isWhole ? "" : `${part.offsetHeight}px`;
   const template = document.createElement("template");
   template.innerHTML = html;
-  const rows = part.querySelector("tbody");
-  if (rows !== null && !isAlone()) return merge(rows, template.content.querySelector("tbody"));
+  const [list, fresh] = [part, template.content].map(place => place.querySelector("table"));
+  if (list !== null && !isWhole && isSameList(list, fresh) && merge(list.tBodies[0], fresh?.tBodies[0])) return;
   // As a browser writes it, to be compared.
   swap(part, template.innerHTML);
-  if (rows !== null) announce("");
+  if (list !== null) setChanged(false);
+}
+
+function isSameList(list, fresh) {
+  return fresh === null || (list.tHead.innerHTML === fresh.tHead.innerHTML
+    && list.parentElement.ariaLabel === fresh.parentElement.ariaLabel);
 }
 
 // Ages run by themselves.
@@ -79,26 +116,48 @@ function swap(part, html) {
 }
 
 // Rows stay where they are: known ones change their cells, ones that have left are marked, and only ones that come after
-// all others join.
+// all others join. False if all have left.
 function merge(body, list) {
   const known = new Map([...body.rows].map(row => [row.dataset.key, row]));
   const fresh = [...list?.rows ?? []];
   const keys = new Set(fresh.map(row => row.dataset.key));
-  for (const [key, row] of known) {
-    row.classList.toggle("gone", !keys.has(key));
-    row.title = keys.has(key) ? "" : "Has left this list";
-    if (!keys.has(key)) announce("The list has changed.");
-  }
+  if (fresh.length > 0 && ![...known.keys()].some(key => keys.has(key))) return false;
+  for (const [key, row] of known) setGone(row, !keys.has(key));
   const last = fresh.findLastIndex(row => known.has(row.dataset.key));
   fresh.forEach((row, index) => {
     const old = known.get(row.dataset.key);
     if (old !== undefined) [...old.cells].forEach((cell, place) => swap(cell, row.cells[place].innerHTML));
     else if (index > last && body.rows.length < 300) body.append(row);
-    else announce("The list has changed.");
+    else setChanged(true);
   });
+  return true;
 }
 
-function announce(text) {
+function setGone(row, isGone) {
+  if (isGone) setChanged(true);
+  if (row.classList.contains("gone") === isGone) return;
+  row.classList.toggle("gone", isGone);
+  for (const box of row.querySelectorAll("input")) {
+    box.checked &&= !isGone;
+    box.disabled = isGone;
+  }
+}
+
+let hasChanged = false;
+let problem = "";
+
+function setChanged(value) {
+  hasChanged = value;
+  announce();
+}
+
+function setProblem(text) {
+  problem = text;
+  announce();
+}
+
+function announce() {
+  const text = problem || (hasChanged ? "The list has changed." : "");
   const stale = document.getElementById("stale");
   if (stale.dataset.text === text) return;
   stale.dataset.text = text;
@@ -121,12 +180,10 @@ function follow(address) {
     late.set(id, html);
     showLate();
   });
-  source.addEventListener("open", () => {
-    if (document.getElementById("stale").dataset.text?.startsWith("Not")) announce("The list may have changed.");
-  });
+  source.addEventListener("open", () => setProblem(""));
   source.addEventListener("error", () => {
     const isRefused = source.readyState === EventSource.CLOSED;
-    announce(isRefused ? "Not up to date: the server gives no updates; you may have to log in again."
+    setProblem(isRefused ? "Not up to date: the server gives no updates; you may have to log in again."
       : "Not up to date: the connection is lost, and is tried again.");
     // After an answer that is no stream a browser does not try again by itself.
     if (isRefused) setTimeout(() => { if (!document.hidden) restart(); }, 3000);
@@ -167,7 +224,7 @@ setInterval(run, 1000);
 // On the document, since live updates replace the box itself.
 addEventListener("change", event => {
   if (!event.target.matches("input[data-all]")) return;
-  const boxes = event.target.closest("table").querySelectorAll("tbody input[type=checkbox]");
+  const boxes = event.target.closest("table").querySelectorAll("tbody input:enabled");
   for (const box of boxes) box.checked = event.target.checked;
 });
 
@@ -177,6 +234,24 @@ addEventListener("input", event => {
   if (matching === null || !event.target.closest("form.filter")) return;
   if (matching.checked) document.querySelector("[name=scope][value=selected]").checked = true;
   matching.disabled = true;
+});
+
+// A link that looks like a button is pressed like one.
+addEventListener("keydown", event => {
+  if (event.key !== " " || !event.target.matches("a.button")) return;
+  event.preventDefault();
+  event.target.click();
+});
+
+addEventListener("submit", event => {
+  const form = event.target;
+  if (!form.matches(".list") || form.querySelector("[value=selected]:checked") === null) return;
+  if (form.querySelector("tbody :checked") !== null) return;
+  event.preventDefault();
+  const box = form.querySelector("tbody input:enabled");
+  box?.setCustomValidity("Select what to act on, or choose all.");
+  box?.reportValidity();
+  box?.setCustomValidity("");
 });
 
 addEventListener("keydown", event => {

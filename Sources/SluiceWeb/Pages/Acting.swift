@@ -10,26 +10,25 @@ struct Acting {
     func perform(_ visit: Visit) async throws -> String {
         try visit.checkRole()
         let command = try Command(visit.form)
-        guard site.sessions.answer(visit.form["question"], visit.session.id) else {
-            throw PageError(.conflict, "this has been answered already: see the audit for its result")
-        }
-        let subjects = try await command.subjects.all(site)
-        if let count = visit.form["count"].flatMap({ Int($0) }), subjects.count > count {
+        let token = visit.form["question"]
+        guard let question = site.questions.answer(token, command.verb, visit.session.id) else {
             throw PageError(
                 .conflict,
-                "\(subjects.count) match now, and \(count) did when you were asked: ask again"
+                "this has been answered already, or was asked before the page was started: see the audit"
             )
         }
+        let subjects = question.subjects
         guard subjects.count == 1 else { return await start(command, subjects, visit) }
+        let sentence = try await command.sentence(of: subjects[0], site.broker)
         let result: String
         do {
             result = try await command.act(on: subjects[0], site.broker, visit.person)
         } catch {
-            await site.audit.note(command.sentence, by: visit.person, "failed: \(error)")
+            await site.audit.note(sentence, by: visit.person, "failed: \(error)")
             throw error
         }
-        await site.audit.note(command.sentence, by: visit.person, result)
-        site.sessions.setNotice("\(command.sentence): \(result).", visit.session.id)
+        await site.audit.note(sentence, by: visit.person, result)
+        site.sessions.setNotice("\(sentence): \(result).", visit.session.id)
         let place = command.place
         return visit.link(place.path, place.query)
     }

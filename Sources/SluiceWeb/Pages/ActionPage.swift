@@ -26,8 +26,9 @@ struct ActionPage {
         page.add("<h2>Payload</h2>")
         page.add(payload(details, visit))
         page.add("<h2>Failed attempts</h2>")
+        let attempts = try await site.broker.failedAttempts(of: id)
         page.add(
-            page.live("attempts", QueuePage.attemptTable(try await site.broker.failedAttempts(of: id), visit))
+            page.live("attempts", QueuePage.attemptTable(attempts, of: id, visit))
         )
         return page
     }

@@ -28,13 +28,15 @@ struct ConfirmationPage {
     private func question(_ command: Command, _ fields: Form, _ visit: Visit) async throws -> Page {
         var page = Page("\(command.verb.name)?")
         page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
-        let subjects = try await command.subjects.all(site)
+        var subjects = try await command.subjects.all(site)
+        if command.verb == .skip { subjects = subjects.map { $0.withHead(on: site.board) } }
         guard !subjects.isEmpty else {
             let place = visit.link(command.place.path, command.place.query)
             page.add("<p>Nothing matches now. <a class=\"button\" href=\"\(place)\">Back</a></p>")
             return page
         }
         if subjects.count != 1 || fields["scope"] == "matching" { page.add(list(subjects, visit)) }
+        if command.verb == .clear { page.add(try await total(of: subjects)) }
         if subjects.count == 1, case .queue(let queue, let head) = subjects[0] {
             page.add(try await facts(queue, head, command, visit))
         }
@@ -50,33 +52,36 @@ struct ConfirmationPage {
             page.add(comparison(details.payload, try command.payload()))
             hidden = hidden.setting("was", details.payload.fingerprint)
         }
-        hidden = hidden.setting("count", "\(subjects.count)")
-        if command.verb == .skip, case .selected = command.subjects {
-            hidden = hidden.setting("head", nil)
-            for case .queue(let queue, let head) in subjects {
-                let seen = head ?? site.board.status(of: queue)?.actionToSkip
-                hidden.add("head", seen?.description ?? "-")
-            }
+        if command.verb == .enqueue {
+            page.add("<pre class=\"payload\">\(try command.payload())</pre>")
+        }
+        if subjects.count == 1, case .hold(let id) = subjects[0] {
+            page.add(try await facts(of: id))
         }
         let place = command.place
-        let question = site.sessions.ask(visit.session.id)
+        let question = site.questions.ask(command.verb, subjects, visit.session.id)
         page.add(
             """
             <form class="fields" method="post" action="\(visit.link("/do"))">\(Layout.token(visit))\
             <input type="hidden" name="question" value="\(question)">\
             \(hidden.hiddenFields)\(parameters(command.verb))
-            <p><button class="\(command.verb.isFinal ? "final" : "")">\(command.verb.name)</button> \
-            \(command.verb == .edit ? Self.storeAndRetry : "")\
+            <p>\(buttons(command.verb)) \
             <a class="button" href="\(visit.link(place.path, place.query))">Cancel</a></p></form>
             """
         )
         return page
     }
 
-    /// A parked queue makes no next attempt by itself.
-    private static let storeAndRetry: HTML = """
-        <button name="then" value="retry">Store it, and retry its queue now</button>
-        """
+    /// A parked queue makes no next attempt by itself, so that to retry it comes first.
+    private func buttons(_ verb: Verb) -> HTML {
+        guard verb == .edit else {
+            return "<button class=\"\(verb.isFinal ? "final" : "")\">\(verb.name)</button>"
+        }
+        return """
+            <button name="then" value="retry">Store it, and retry its queue now</button> \
+            <button>Store it only</button>
+            """
+    }
 
     /// Names all of a few subjects, and the first of many.
     private func list(_ subjects: [Subject], _ visit: Visit) -> HTML {
@@ -84,6 +89,23 @@ struct ConfirmationPage {
         let more = subjects.count - names.count
         let rest: HTML = more > 0 ? "<li>and \(more) more</li>" : ""
         return "<p id=\"subject-count\">\(subjects.count) in all:</p><ul>\(names)\(rest)</ul>"
+    }
+
+    /// How many actions all queues have together.
+    private func total(of queues: [Subject]) async throws -> HTML {
+        var names: Set<QueueName> = []
+        for case .queue(let name, _) in queues { names.insert(name) }
+        let all = try await site.broker.statuses(matching: .all, in: nil, limit: .max)
+        let count = all.filter { names.contains($0.queue) }.reduce(0) { $0 + $1.depth }
+        return "<p>\(Widgets.count(count, "action")) now.</p>"
+    }
+
+    private func facts(of id: HoldID) async throws -> HTML {
+        guard let hold = try await site.broker.holds().first(where: { $0.id == id }) else { return "" }
+        return Widgets.facts([
+            ("Queues", "<bdi>\(hold.pattern.rawValue)</bdi>"), ("By", "\(hold.holder)"),
+            ("Reason", "\(hold.reason)"),
+        ])
     }
 
     /// What the operator should know of a queue before an act on it.
@@ -100,7 +122,11 @@ struct ConfirmationPage {
         }
         let status = try await site.broker.status(of: queue)
         guard status.depth > 0 else {
-            return "<p>There is no queue with work of exactly this name.</p>"
+            let part = queue.rawValue.hasSuffix("/") ? queue.rawValue : "\(queue.rawValue)/"
+            return """
+                <p><strong>There is no queue with work of exactly this name.</strong> For all queues whose \
+                names begin with it, use \(part)*</p>
+                """
         }
         let skipped = command.verb == .skip ? head ?? status.actionToSkip : nil
         return Widgets.facts([

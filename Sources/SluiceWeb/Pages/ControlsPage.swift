@@ -16,12 +16,14 @@ struct ControlsPage {
         let all = try await site.broker.gates().filter { gate in
             after.utf8.lexicographicallyPrecedes(gate.name.rawValue.utf8)
         }
-        let gates = Array(all.prefix(Self.rowsOnPage))
+        let gates = visit.onPage(all, limit: Self.rowsOnPage) { $0.name.rawValue }
+        page.rows = gates.map(\.name.rawValue)
         let rows = gates.map { ($0.name, Optional($0)) }
         let table = page.live("gates", Self.gateTable(rows, visit, isSelectable: visit.mayAct))
         page.add(Widgets.acts([.open, .close], Form(), matching: "all gates", table, visit))
-        if all.count > gates.count, let last = gates.last {
-            page.add(Widgets.nextPage(visit.link("/gates", "after", last.name.rawValue)))
+        if all.count > Self.rowsOnPage {
+            let last = all[Self.rowsOnPage - 1].name.rawValue
+            page.add(Widgets.nextPage(visit.link("/gates", "after", last)))
         }
         guard visit.mayAct else { return page }
         page.add(
@@ -54,8 +56,8 @@ struct ControlsPage {
                 return Widgets.Row(key: name.rawValue, cells: cells)
             },
             empty: """
-                No gate has been opened or closed. A gate that actions wait for is closed until somebody \
-                opens it.
+                No gate here has been opened or closed. A gate that actions wait for is closed until \
+                somebody opens it.
                 """
         )
     }
@@ -65,11 +67,12 @@ struct ControlsPage {
         var page = Page("Holds", in: "Holds")
         let after = try visit.query["after"].map { try HoldID(field: $0) }
         let all = try await site.broker.holds().filter { $0.id.rawValue > after?.rawValue ?? 0 }
-        let holds = Array(all.prefix(Self.rowsOnPage))
+        let holds = visit.onPage(all, limit: Self.rowsOnPage) { $0.id.description }
+        page.rows = holds.map(\.id.description)
         let table = page.live("holds", Self.holdTable(holds, visit, isSelectable: visit.mayAct))
         page.add(Widgets.acts([.end], Form(), matching: "all holds", table, visit))
-        if all.count > holds.count, let last = holds.last {
-            page.add(Widgets.nextPage(visit.link("/holds", "after", last.id)))
+        if all.count > Self.rowsOnPage {
+            page.add(Widgets.nextPage(visit.link("/holds", "after", all[Self.rowsOnPage - 1].id)))
         }
         guard visit.mayAct else { return page }
         page.add(

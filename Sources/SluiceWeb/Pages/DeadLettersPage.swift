@@ -24,10 +24,12 @@ struct DeadLettersPage {
             filter.pattern,
             cause: filter.cause,
             after: last,
-            limit: Self.lettersOnPage + 1
+            limit: visit.readLimit(Self.lettersOnPage + 1)
         )
         page.add(letterFilterForm(filter, visit))
-        let table = letterTable(letters.prefix(Self.lettersOnPage), visit)
+        let shown = visit.onPage(letters, limit: Self.lettersOnPage) { $0.id.description }
+        page.rows = shown.map(\.id.description)
+        let table = page.live("letters", letterTable(shown, filter, visit))
         let matching: HTML = "all that match the filter"
         page.add(Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit))
         if letters.count > Self.lettersOnPage {
@@ -37,7 +39,7 @@ struct DeadLettersPage {
         return page
     }
 
-    private func letterTable(_ letters: ArraySlice<DeadLetter>, _ visit: Visit) -> HTML {
+    private func letterTable(_ letters: [DeadLetter], _ filter: LetterFilter, _ visit: Visit) -> HTML {
         let heads: [HTML] =
             Widgets.selectAll(visit.mayAct)
             + ["Action", "Queue", "Kind", "Cause", "Attempts", "Died", "Error"]
@@ -55,7 +57,9 @@ struct DeadLettersPage {
                     """
                 return Widgets.Row(key: letter.id.description, cells: cells)
             },
-            empty: "There are no dead letters here: no action has ended without success."
+            empty: filter.name == nil && filter.cause == nil
+                ? "There are no dead letters: no action has ended without success."
+                : "No dead letter matches. <a href=\"\(visit.link("/dead"))\">Show all</a>"
         )
     }
 

@@ -34,12 +34,19 @@ struct Layout {
             \(page.isBare ? "" : navigation(page, visit))</header>
             <main id="main">
             \(notice.map { "<p class=\"notice\" role=\"status\">\($0)</p>" as HTML })\
-            \(error.map { "<p class=\"notice bad\" role=\"alert\">Not up to date: \($0)</p>" as HTML })\
+            <div id="\(Self.errorPart)" role="alert" data-part>\(Self.error(error))</div>
             <p class="notice" id="stale" role="status" hidden></p>
             <h1>\(page.title)</h1>
             \(page.body)</main></body></html>
 
             """
+    }
+
+    /// The part that says why the queues may not be up to date.
+    static let errorPart = "error"
+
+    static func error(_ error: String?) -> HTML {
+        error.map { "<p class=\"notice bad\">Not up to date: \($0)</p>" as HTML } ?? ""
     }
 
     private func navigation(_ page: Page, _ visit: Visit) -> HTML {

@@ -11,8 +11,9 @@ struct OverviewPage {
         try await site.board.waitForFirstRead(site.options.clock)
         var page = Page("Overview", in: "Overview")
         let totals = site.board.totals
-        let still = site.board.extract(QueueFilter(), .trouble, limit: 10).lanes
+        let still = site.board.extract(QueueFilter(), .trouble, limit: 10, with: visit.shown).lanes
             .filter { $0.trouble < .moves }
+        page.rows = still.map(\.status.queue.rawValue)
         page.add(page.live("numbers", numbers(totals, visit)))
         page.add("<h2>What needs a person, and what waits</h2>")
         let empty: HTML =
@@ -39,8 +40,12 @@ struct OverviewPage {
             return "<li><a href=\"\(visit.link("/queues", filter.form))\">\(count) \(state.rawValue)</a></li>"
         }
         let facts = site.surroundings.facts
-        let living = (facts.runners ?? []).filter(\.isAlive).map(\.name).joined(separator: ", ")
-        let runners: HTML = "<a href=\"\(visit.link("/runners"))\">\(living.isEmpty ? "none" : living)</a>"
+        let living = (facts.runners ?? []).filter(\.isAlive)
+        let names = living.isEmpty ? "none" : living.map(\.name).joined(separator: ", ")
+        let leaseEnd = living.compactMap(\.leaseEnd).min().map { lease -> HTML in
+            ", lease ends \(Widgets.time(lease, visit.now))"
+        }
+        let runners: HTML = "<a href=\"\(visit.link("/runners"))\">\(names)</a>\(leaseEnd)"
         let oldest = site.board.oldestAge(at: visit.now).map { Widgets.span($0 / .seconds(1)) }
         return """
             \(Widgets.facts(

@@ -40,19 +40,28 @@ struct ProcessesPage {
             return page
         }
         page.add(Widgets.facts(try await facts.sizes().map { ($0.name, "\($0.value)") }))
-        let findings = try await facts.findings()
-        let items = findings.map { finding -> HTML in
+        let result = try await site.healthCheck.latest(facts, site.options.clock)
+        page.add(page.live("findings", Self.findings(result, visit)))
+        return page
+    }
+
+    private static func findings(_ result: HealthCheck.Result?, _ visit: Visit) -> HTML {
+        guard let result else {
+            return "<p class=\"empty\">The store is being checked: without the script, reload this page.</p>"
+        }
+        let items = result.findings.map { finding -> HTML in
             """
             <li class="\(finding.isProblem ? "bad" : "calm")">\
             <strong>\(finding.isProblem ? "Problem" : "Note"): \
             \(finding.text)</strong><p>\(finding.advice)</p></li>
             """
         }
-        page.add(
-            items.isEmpty
-                ? "<p class=\"empty\">Healthy: nothing to do.</p>" : "<ul class=\"findings\">\(items)</ul>"
-        )
-        return page
+        let healthy: HTML = "<p class=\"empty\">Healthy: nothing to do.</p>"
+        return """
+            \(result.error.map { "<p class=\"notice bad\">It cannot be checked: \($0)</p>" as HTML })\
+            \(items.isEmpty && result.error == nil ? healthy : "<ul class=\"findings\">\(items)</ul>")\
+            <p class="empty">Checked \(Widgets.time(result.time, visit.now)).</p>
+            """
     }
 
     /// What operators have done on this page.

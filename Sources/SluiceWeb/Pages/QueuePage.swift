@@ -23,10 +23,12 @@ struct QueuePage {
         let hasHold = holds.contains { $0.pattern.rawValue == name }
         if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
         let first = try Self.place(visit.query["from"])
-        let limit = first + Self.actionsOnPage + 1
+        let limit = first + visit.readLimit(Self.actionsOnPage + 1)
         let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: limit).dropFirst(first)
         page.add("<h2>Actions, in the order in which they run</h2>")
-        page.add(actionList(actions, status, isLive: first == 0, &page, visit))
+        let shown = visit.onPage(actions, limit: Self.actionsOnPage) { $0.id.description }
+        page.rows = shown.map(\.id.description)
+        page.add(actionList(shown, status, isLive: first == 0, &page, visit))
         if actions.count > Self.actionsOnPage {
             let end = first + Self.actionsOnPage
             page.add("<p>\(first + 1) to \(end) of \(status.depth).</p>")
@@ -49,7 +51,11 @@ struct QueuePage {
 
     private func statusFacts(_ status: QueueStatus, _ visit: Visit) -> HTML {
         guard status.depth > 0 else {
-            return "<p class=\"empty\">This queue has no actions: nothing waits or runs in it.</p>"
+            let dead = visit.link("/dead", "queue-pattern", status.queue.rawValue)
+            return """
+                <p class="empty">This queue has no actions: each has succeeded, was removed, or is a \
+                <a href="\(dead)">dead letter</a>.</p>
+                """
         }
         let oldest = visit.now.addingTimeInterval(-(status.oldestAge / .seconds(1)))
         return Widgets.facts([
@@ -92,7 +98,7 @@ struct QueuePage {
 
     /// - Parameter isLive: Whether it is the first page: actions leave others for the page before.
     private func actionList(
-        _ actions: ArraySlice<ActionSummary>,
+        _ actions: [ActionSummary],
         _ status: QueueStatus,
         isLive: Bool,
         _ page: inout Page,
@@ -109,13 +115,13 @@ struct QueuePage {
         )
     }
 
-    private func actionTable(_ actions: ArraySlice<ActionSummary>, _ visit: Visit) -> HTML {
+    private func actionTable(_ actions: [ActionSummary], _ visit: Visit) -> HTML {
         Widgets.table(
             "Actions",
             Widgets.selectAll(visit.mayAct) + [
                 "Action", "Kind", "Attempts", "Enqueued", "Due", "Last error",
             ],
-            actions.prefix(Self.actionsOnPage).map { action in
+            actions.map { action in
                 let due: HTML =
                     if let since = action.runningSince {
                         "running since \(Widgets.time(since, visit.now))"
@@ -137,9 +143,9 @@ struct QueuePage {
         )
     }
 
-    static func attemptTable(_ attempts: [FailedAttempt], _ visit: Visit) -> HTML {
+    static func attemptTable(_ attempts: [FailedAttempt], of action: ActionID, _ visit: Visit) -> HTML {
         Widgets.table(
-            "Failed attempts",
+            "Failed attempts of action \(action)",
             ["Attempt", "Began", "Took", "Cause", "Error"],
             attempts.map { attempt in
                 let cells: HTML = """
@@ -157,7 +163,7 @@ struct QueuePage {
     private func headAttempts(_ status: QueueStatus, _ visit: Visit) async throws -> HTML {
         guard let head = status.head else { return "" }
         let attempts = try await site.broker.failedAttempts(of: head)
-        return "<h2>Failed attempts of the head</h2>\(Self.attemptTable(attempts, visit))"
+        return "<h2>Failed attempts of the head</h2>\(Self.attemptTable(attempts, of: head, visit))"
     }
 
     /// The holds that cover the queue.

@@ -18,7 +18,13 @@ struct QueuesPage {
         let filter = try QueueFilter(visit.query)
         let sorting = visit.query["sort"].flatMap(QueueSorting.init(rawValue:)) ?? .trouble
         let start = visit.query["after"].flatMap(QueueSorting.Place.init)
-        let extract = site.board.extract(filter, sorting, after: start, limit: Self.queuesOnPage)
+        let extract = site.board.extract(
+            filter,
+            sorting,
+            after: start,
+            limit: Self.queuesOnPage,
+            with: visit.shown
+        )
         var page = Page("Queues", in: "Queues")
         page.add(filterForm(filter, sorting, visit))
         let count = "\(Widgets.count(extract.count, "queue")) of \(site.board.totals.queueCount)"
@@ -42,6 +48,7 @@ struct QueuesPage {
                 """ : "The queues are being read; reload this page in a moment."
         )
         let matching = page.live("matching", "all \(extract.count) that match the filter", as: "span")
+        page.rows = extract.lanes.map(\.status.queue.rawValue)
         let list = page.live("queues", table)
         page.add(Widgets.acts(Verb.ofQueues, filter.form, matching: matching, list, visit))
         if let next = extract.next {

@@ -63,7 +63,8 @@ enum Widgets {
             // Microseconds are for programs.
             let text = because.description.replacing(#/\.\d{6}Z/#, with: "Z")
             guard index == 0, let until else { return "<span class=\"because\">\(text)</span>" }
-            return "<span class=\"because\">\(text) (\(time(until, visit.now)))</span>"
+            let ends: HTML = text.contains("until") ? "" : "ends "
+            return "<span class=\"because\">\(text) (\(ends)\(time(until, visit.now)))</span>"
         }
         return "\(reasons)"
     }
