@@ -194,6 +194,7 @@ function restart() {
   source?.close();
   follow(document.body.dataset.live);
 }
+
 function span(seconds) {
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole} s`;
