@@ -1,36 +1,24 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What the tool, the demo and tests need and the libraries do not: fetched with the trait alone.
-let withTool: TargetDependencyCondition? = .when(traits: ["CommandLineTool"])
-let argumentParser: Target.Dependency =
-    .product(name: "ArgumentParser", package: "swift-argument-parser", condition: withTool)
-let subprocess: Target.Dependency =
-    .product(name: "Subprocess", package: "swift-subprocess", condition: withTool)
-let systemPackage: Target.Dependency =
-    .product(name: "SystemPackage", package: "swift-system", condition: withTool)
+// Fetched with the trait alone.
+func product(_ name: String, of package: String, with trait: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: [trait]))
+}
 
-let serviceLifecycle: Target.Dependency = .product(
-    name: "ServiceLifecycle",
-    package: "swift-service-lifecycle",
-    condition: .when(traits: ["ServiceLifecycle"])
-)
-
+// What the tool, the demo and tests need and the libraries do not.
+let argumentParser = product("ArgumentParser", of: "swift-argument-parser", with: "CommandLineTool")
+let subprocess = product("Subprocess", of: "swift-subprocess", with: "CommandLineTool")
+let systemPackage = product("SystemPackage", of: "swift-system", with: "CommandLineTool")
+let serviceLifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle", with: "ServiceLifecycle")
 // What serves the operator's page.
 let web = [
     ("HTTPTypes", "swift-http-types"), ("Hummingbird", "hummingbird"), ("HummingbirdCore", "hummingbird"),
     ("NIOCore", "swift-nio"), ("ServiceLifecycle", "swift-service-lifecycle"),
-].map { Target.Dependency.product(name: $0, package: $1, condition: .when(traits: ["Web"])) }
-
-let tracing: Target.Dependency = .product(
-    name: "Tracing",
-    package: "swift-distributed-tracing",
-    condition: .when(traits: ["Tracing"])
-)
-
-let grdb: Target.Dependency =
-    .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"]))
-
+].map { product($0, of: $1, with: "Web") }
+let webTest = ["NIOCore", "NIOEmbedded"].map { product($0, of: "swift-nio", with: "Web") }
+let tracing = product("Tracing", of: "swift-distributed-tracing", with: "Tracing")
+let grdb = product("GRDB", of: "GRDB.swift", with: "GRDB")
 let libpq: Target.Dependency = .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"]))
 
 // Targets stand in the order of the layers: each knows only what is above it in this file.
@@ -265,7 +253,10 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
             ]
         ),
-        .testTarget(name: "SluiceWebTests", dependencies: ["Sluice", "SluiceWeb", "SluiceTestKit"]),
+        .testTarget(
+            name: "SluiceWebTests",
+            dependencies: ["Sluice", "SluiceWeb", "SluiceTestKit"] + webTest
+        ),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(
             name: "CrashChild",

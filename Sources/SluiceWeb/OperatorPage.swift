@@ -32,7 +32,6 @@ public final class OperatorPage: Service {
     let surroundings = Surroundings()
     let rates = RateHistory()
     let jobs = Jobs()
-    let questions = Questions()
     let healthCheck = HealthCheck()
     let sessions = Sessions()
     let audit: AuditLog

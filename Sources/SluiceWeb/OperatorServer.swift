@@ -1,4 +1,5 @@
 #if Web
+internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging
@@ -47,7 +48,13 @@ public struct OperatorServer: Service {
         page.addRoutes(to: router)
         let gate = RequestGate(page: page)
         router.get("**") { request, _ in await gate.missing(request) }
-        router.post("**") { request, _ in await gate.missing(request) }
+        // The root is no child of itself.
+        for place in ["/", "**"] as [RouterPath] {
+            for method in [.post, .put, .patch, .delete, .options] as [HTTPRequest.Method] {
+                router.on(place, method: method) { request, _ in await gate.missing(request) }
+            }
+            router.on(place, method: .head) { _, _ in Response(status: .methodNotAllowed) }
+        }
         let limits = HTTP1Channel.Configuration(
             additionalChannelHandlers: [StalledPeerHandler()],
             idleTimeout: .seconds(60),

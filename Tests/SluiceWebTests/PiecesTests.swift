@@ -1,5 +1,7 @@
 #if Web
 import Foundation
+import NIOCore
+import NIOEmbedded
 import Sluice
 import Testing
 
@@ -117,12 +119,29 @@ struct PiecesTests {
         let sessions = Sessions()
         let (browser, _) = sessions.session(nil)
         #expect(!sessions.session(browser.id).isNew)
-        let person = sessions.logIn(Operator(name: "ada", role: .act))
+        let person = sessions.logIn(Operator(name: "ada", role: .act), replacing: nil)
+        for _ in 0..<2_000 { _ = sessions.logIn(Operator(name: "wall", role: .look), replacing: nil) }
         for _ in 0..<3_000 { _ = sessions.session(nil) }
         #expect(!sessions.session(browser.id).isNew)
         for _ in 0..<2_000 { _ = sessions.session(sessions.session(nil).session.id) }
         #expect(sessions.session(browser.id).isNew)
         #expect(sessions.person(of: person.id)?.name == "ada")
+    }
+
+    @Test("A peer that takes nothing of an answer for long loses its connection, another does not")
+    func stalledPeers() throws {
+        for isSlow in [false, true] {
+            let channel = EmbeddedChannel(handler: StalledPeerHandler())
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            channel.isWritable = false
+            channel.pipeline.fireChannelWritabilityChanged()
+            channel.embeddedEventLoop.advanceTime(by: StalledPeerHandler.limit - .seconds(1))
+            channel.isWritable = isSlow
+            channel.pipeline.fireChannelWritabilityChanged()
+            if !isSlow { channel.embeddedEventLoop.advanceTime(by: StalledPeerHandler.limit) }
+            channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+            #expect(channel.isActive == isSlow)
+        }
     }
 
     @Test("A place in a list is read as it was written, also with points in the name")

@@ -95,7 +95,7 @@ struct RequestGate: Sendable {
                 return loginForm(error: "This token is unknown.", next: form["next"])
             }
             // A cookie that was known before does not lead to it.
-            let new = page.sessions.logIn(person)
+            let new = page.sessions.logIn(person, replacing: cookie(request))
             // Another site's address is no place here.
             var response = redirect(to: place(of: form["next"]))
             response.headers[.setCookie] = setCookie(new.id, request)

@@ -14,12 +14,16 @@ final class Sessions: Sendable {
         var person: Operator?
         /// The result of the last act, shown once.
         var notice: String?
+        /// The questions that have not been answered, by their tokens, the oldest first.
+        fileprivate var questions: [(token: String, question: Question)] = []
         /// Whether the cookie has come back: each request without one makes a session.
         fileprivate var isBrowser = false
         fileprivate var lastUse: ContinuousClock.Instant
 
         /// One that no cookie leads to.
         static var ofNobody: Session { Session(id: "", formToken: "", lastUse: .now) }
+
+        fileprivate var subjectCount: Int { questions.reduce(0) { $0 + $1.question.subjects.count } }
 
         /// Whether it ends before another, if there are too many.
         fileprivate func isLess(_ other: Session) -> Bool {
@@ -32,6 +36,12 @@ final class Sessions: Sendable {
     static let cookie = "sluice_session"
     /// With more browsers, the ones that were away for the longest have to log in again.
     private static let limit = 1_000
+    /// The most questions of a browser; older ones have to be asked again.
+    private static let questionLimit = 20
+    /// The most subjects of all questions, some hundred bytes each.
+    private static let subjectLimit = 500_000
+    /// The most browsers of a person: one token cannot end the sessions of others.
+    private static let personLimit = 20
     /// A browser that was away for this long has to log in again.
     private static let lifetime: Duration = .seconds(12 * 3_600)
 
@@ -53,11 +63,16 @@ final class Sessions: Sendable {
         }
     }
 
-    /// Begins a session for one who has logged in.
-    func logIn(_ person: Operator) -> Session {
+    /// Begins a session for one who has logged in; that of the browser's earlier cookie ends.
+    func logIn(_ person: Operator, replacing id: String?) -> Session {
         let now = ContinuousClock.now
         let new = Session(id: Self.secret(), formToken: Self.secret(), person: person, lastUse: now)
         sessions.withLock { sessions in
+            if let id { sessions[id] = nil }
+            let theirs = sessions.values.filter { $0.person == person }
+            if theirs.count >= Self.personLimit, let oldest = theirs.min(by: { $0.lastUse < $1.lastUse }) {
+                sessions[oldest.id] = nil
+            }
             makeRoom(in: &sessions)
             sessions[new.id] = new
         }
@@ -80,6 +95,44 @@ final class Sessions: Sendable {
         }
     }
 
+    /// Keeps a question, and returns its token.
+    ///
+    /// One of a request without a cookie is not kept: such requests could push out those of others.
+    func ask(_ question: Question, _ id: String) -> String {
+        let token = Self.secret()
+        sessions.withLock { sessions in
+            guard sessions[id]?.isBrowser == true else { return }
+            sessions[id]?.questions.append((token, question))
+            if let count = sessions[id]?.questions.count, count > Self.questionLimit {
+                sessions[id]?.questions.removeFirst()
+            }
+            // Those of the browsers that were away for the longest go first.
+            var total = sessions.values.reduce(0) { $0 + $1.subjectCount }
+            for other in sessions.values.sorted(by: { $0.lastUse < $1.lastUse }) {
+                guard total > Self.subjectLimit, other.id != id else { continue }
+                total -= other.subjectCount
+                sessions[other.id]?.questions = []
+            }
+        }
+        return token
+    }
+
+    /// Returns a question of the session that has not been answered.
+    func question(_ token: String?, _ id: String) -> Question? {
+        sessions.withLock { $0[id]?.questions.first { $0.token == token }?.question }
+    }
+
+    /// Ends a question; false if somebody has answered it.
+    func answer(_ token: String?, _ id: String) -> Bool {
+        sessions.withLock { sessions in
+            guard let index = sessions[id]?.questions.firstIndex(where: { $0.token == token }) else {
+                return false
+            }
+            sessions[id]?.questions.remove(at: index)
+            return true
+        }
+    }
+
     func end(_ id: String) { sessions.withLock { $0[id] = nil } }
 
     /// Shows a text on the next page of a browser.
@@ -93,7 +146,7 @@ final class Sessions: Sendable {
     }
 
     /// 128 bits of the system's random generator.
-    static func secret() -> String {
+    private static func secret() -> String {
         var generator = SystemRandomNumberGenerator()
         let bytes = (0..<2).flatMap { _ in withUnsafeBytes(of: generator.next()) { Array($0) } }
         return bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()

@@ -1,12 +1,12 @@
 #if Web
 internal import NIOCore
 
-/// Closes a connection whose peer takes nothing of an answer for a time, as it would keep it from others.
+/// Closes a connection whose peer does not take an answer for a time, as it would keep it from others.
 final class StalledPeerHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = Any
 
-    /// The longest time without room for more of an answer.
-    private static let limit: TimeAmount = .seconds(20)
+    /// The longest time without room for more: 12 MB at 100 KB a second.
+    static let limit: TimeAmount = .seconds(120)
 
     private var timeout: Scheduled<Void>?
 

@@ -15,6 +15,7 @@ struct Command: Sendable {
         (self.verb, self.form) = (verb, form)
         if verb == .move { _ = try form.required("to") }
         subjects = try Subjects(of: verb, form)
+        _ = try duration()
     }
 
     /// The act and its subjects, for the question, for the audit log and for a job.

@@ -12,10 +12,10 @@ enum Subject: Sendable {
     /// An action that does not exist yet.
     case newAction
 
-    /// A queue with the head that the operator saw, where a skip is to take no other.
-    func withHead(on board: Board) -> Subject {
-        guard case .queue(let name, nil) = self else { return self }
-        return .queue(name, head: board.status(of: name)?.actionToSkip)
+    /// Whether it is a queue without the head that a skip is to take.
+    var isWithoutHead: Bool {
+        if case .queue(_, nil) = self { return true }
+        return false
     }
 
     var words: String {

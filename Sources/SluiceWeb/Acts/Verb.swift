@@ -74,7 +74,7 @@ enum Verb: String, Sendable, CaseIterable {
         case .hold: "No action starts until the hold ends. Running ones continue."
         case .resume: "Holds of exactly this name end. A hold of a prefix stays: see Holds."
         case .clear:
-            "All actions are removed for good, also new ones until you confirm. Running ones are cancelled."
+            "All actions are removed for good, also new ones until it is done. Running ones are cancelled."
         case .requeue: "It goes back to its old place in its queue, with no attempt spent."
         case .purge: "It is deleted for good, with its payload and history."
         case .open: "Actions that wait for it may start."

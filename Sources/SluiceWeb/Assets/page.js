@@ -16,15 +16,19 @@ for (const name of ["pointermove", "pointerdown", "wheel"]) {
     if (event.buttons === 0 && pressed.delete(event.pointerId)) setTimeout(showLate);
   }, { passive: true });
 }
-addEventListener("keydown", event => { pointer = null; lastSign = Date.now(); pressed.add(event.code); });
+addEventListener("keydown", event => {
+  pointer = null;
+  lastSign = Date.now();
+  // Those that press a button when they are let go.
+  if (["Space", "Enter"].includes(event.code)) pressed.add(event.code);
+});
 addEventListener("keyup", event => { pressed.delete(event.code); setTimeout(showLate); });
 addEventListener("blur", () => { pressed.clear(); setTimeout(showLate); });
 addEventListener("pointerdown", event => pressed.add(event.pointerId));
 for (const end of ["pointerup", "pointercancel"]) {
   addEventListener(end, event => {
-    pressed.delete(event.pointerId);
     // After the click that ends the press, which a touch sends later.
-    setTimeout(showLate, event.pointerType === "mouse" ? 0 : 350);
+    setTimeout(() => { pressed.delete(event.pointerId); showLate(); }, event.pointerType === "mouse" ? 0 : 350);
   });
 }
 addEventListener("resize", () => {
@@ -63,18 +67,28 @@ function hold(place, top) {
   }
 }
 
+// Changes the page, and keeps what must not move; its row can be in a new list, or gone with its part.
+function keeping(change) {
+  const row = anchor();
+  const part = row?.closest("[data-part]");
+  const key = row?.dataset.key;
+  const [rowTop, partTop] = [row, part].map(place => place?.getBoundingClientRect().top);
+  change();
+  if (row === null) return;
+  const same = key === undefined || row.isConnected ? row
+    : [...document.querySelectorAll("tr[data-key]")].find(place => place.dataset.key === key);
+  if (same?.isConnected) hold(same, rowTop);
+  else if (part?.isConnected) hold(part, partTop);
+}
+
 function showLate() {
   if (pressed.size > 0 || late.size === 0) return;
-  const row = anchor();
-  const places = [row, row?.closest("[data-part]")].filter(Boolean)
-    .map(place => [place, place.getBoundingClientRect().top]);
   const updates = [...late];
   late.clear();
-  for (const [id, html] of updates) update(document.getElementById(id), html);
-  run();
-  // A row may be gone with its list.
-  const held = places.find(([place]) => place.isConnected);
-  if (held) hold(...held);
+  keeping(() => {
+    for (const [id, html] of updates) update(document.getElementById(id), html);
+    run();
+  });
 }
 
 function update(part, html) {
@@ -85,10 +99,10 @@ function update(part, html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   const [list, fresh] = [part, template.content].map(place => place.querySelector("table"));
-  if (list !== null && !isWhole && isSameList(list, fresh) && merge(list.tBodies[0], fresh?.tBodies[0])) return;
+  if (list !== null && !isWhole && isSameList(list, fresh) && merge(part, list, fresh)) return;
   // As a browser writes it, to be compared.
   swap(part, template.innerHTML);
-  if (list !== null) setChanged(false);
+  setChanged(part, false);
 }
 
 function isSameList(list, fresh) {
@@ -116,38 +130,44 @@ function swap(part, html) {
 }
 
 // Rows stay where they are: known ones change their cells, ones that have left are marked, and only ones that come after
-// all others join. False if all have left.
-function merge(body, list) {
+// all others join. False if the list is to begin anew: nobody looks at a row that is still in it.
+function merge(part, list, fresh) {
+  const body = list.tBodies[0];
   const known = new Map([...body.rows].map(row => [row.dataset.key, row]));
-  const fresh = [...list?.rows ?? []];
-  const keys = new Set(fresh.map(row => row.dataset.key));
-  if (fresh.length > 0 && ![...known.keys()].some(key => keys.has(key))) return false;
-  for (const [key, row] of known) setGone(row, !keys.has(key));
-  const last = fresh.findLastIndex(row => known.has(row.dataset.key));
-  fresh.forEach((row, index) => {
+  const rows = [...fresh?.tBodies[0].rows ?? []];
+  const keys = new Set(rows.map(row => row.dataset.key));
+  const isLooked = list.matches(":hover") || list.contains(document.activeElement)
+    || list.querySelector("tbody :checked") !== null;
+  if (rows.length > 0 && !isLooked && ![...known.keys()].some(key => keys.has(key))) return false;
+  // Of a list that is cut, a row that is not in it may still exist.
+  const isCut = fresh?.matches("[data-cut]") ?? false;
+  for (const [key, row] of known) mark(part, row, keys.has(key) ? "" : isCut ? "old" : "gone");
+  const last = rows.findLastIndex(row => known.has(row.dataset.key));
+  rows.forEach((row, index) => {
     const old = known.get(row.dataset.key);
     if (old !== undefined) [...old.cells].forEach((cell, place) => swap(cell, row.cells[place].innerHTML));
     else if (index > last && body.rows.length < 300) body.append(row);
-    else setChanged(true);
+    else setChanged(part, true);
   });
   return true;
 }
 
-function setGone(row, isGone) {
-  if (isGone) setChanged(true);
-  if (row.classList.contains("gone") === isGone) return;
-  row.classList.toggle("gone", isGone);
+function mark(part, row, kind) {
+  if (kind !== "") setChanged(part, true);
+  if (row.className === kind) return;
+  row.className = kind;
   for (const box of row.querySelectorAll("input")) {
-    box.checked &&= !isGone;
-    box.disabled = isGone;
+    box.checked &&= kind !== "gone";
+    box.disabled = kind === "gone";
   }
 }
 
-let hasChanged = false;
+const changed = new Set();
 let problem = "";
 
-function setChanged(value) {
-  hasChanged = value;
+function setChanged(part, value) {
+  if (value) changed.add(part);
+  else changed.delete(part);
   announce();
 }
 
@@ -157,7 +177,7 @@ function setProblem(text) {
 }
 
 function announce() {
-  const text = problem || (hasChanged ? "The list has changed." : "");
+  const text = problem || (changed.size > 0 ? "The list has changed." : "");
   const stale = document.getElementById("stale");
   if (stale.dataset.text === text) return;
   stale.dataset.text = text;
@@ -220,7 +240,7 @@ if (document.body.dataset.live) {
   });
 }
 run();
-setInterval(run, 1000);
+setInterval(() => keeping(run), 1000);
 
 // On the document, since live updates replace the box itself.
 addEventListener("change", event => {
@@ -249,10 +269,10 @@ addEventListener("submit", event => {
   if (!form.matches(".list") || form.querySelector("[value=selected]:checked") === null) return;
   if (form.querySelector("tbody :checked") !== null) return;
   event.preventDefault();
-  const box = form.querySelector("tbody input:enabled");
-  box?.setCustomValidity("Select what to act on, or choose all.");
-  box?.reportValidity();
-  box?.setCustomValidity("");
+  const place = form.querySelector("tbody input:enabled") ?? event.submitter;
+  place.setCustomValidity("Select what to act on, or choose all.");
+  place.reportValidity();
+  place.setCustomValidity("");
 });
 
 addEventListener("keydown", event => {

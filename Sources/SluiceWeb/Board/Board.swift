@@ -102,24 +102,15 @@ final class Board: Sendable {
         }
     }
 
-    /// Returns the first queues of a list after a place, and then the named ones that are in the list too.
+    /// Returns the first queues of a list after a place.
     func extract(
         _ filter: QueueFilter,
         _ sorting: QueueSorting,
         after start: QueueSorting.Place? = nil,
-        limit: Int,
-        with names: Set<String> = []
+        limit: Int
     ) -> Extract {
         // A copy would make the next update copy all queues.
-        memory.withLock { memory in
-            var extract = memory.extract(filter, sorting, after: start, limit: limit)
-            let found = Set(extract.lanes.map(\.status.queue))
-            for queue in names.lazy.map({ QueueName($0) }) where !found.contains(queue) {
-                guard let lane = memory.lanes[queue], filter.matches(lane) else { continue }
-                extract.lanes.append(lane)
-            }
-            return extract
-        }
+        memory.withLock { $0.extract(filter, sorting, after: start, limit: limit) }
     }
 
     /// Returns queues whose reason should have ended by itself, and of which nothing has been read since.

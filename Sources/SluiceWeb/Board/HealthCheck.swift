@@ -13,8 +13,8 @@ final class HealthCheck: Sendable {
         /// How long the check took.
         let duration: TimeInterval
 
-        /// Whether no new check is made: looking at the page uses a hundredth of a core.
-        var isYoung: Bool { -time.timeIntervalSinceNow < max(1, duration * 100) }
+        /// Whether no new check is made: checks use a hundredth of a core, if the file is not large.
+        var isYoung: Bool { -time.timeIntervalSinceNow < min(max(1, duration * 100), 120) }
     }
 
     private struct Memory: Sendable {

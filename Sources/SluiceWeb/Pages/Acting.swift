@@ -9,15 +9,17 @@ struct Acting {
     /// Does one, or begins a job, and returns where the browser goes next.
     func perform(_ visit: Visit) async throws -> String {
         try visit.checkRole()
-        let command = try Command(visit.form)
         let token = visit.form["question"]
-        guard let question = site.questions.answer(token, command.verb, visit.session.id) else {
+        let asked = site.sessions.question(token, visit.session.id)
+        // Refused parameters leave the question open.
+        let command = try asked?.command(answeredBy: visit.form)
+        guard let subjects = asked?.subjects, let command, site.sessions.answer(token, visit.session.id)
+        else {
             throw PageError(
                 .conflict,
-                "this has been answered already, or was asked before the page was started: see the audit"
+                "this question is not open: the audit says whether it has been answered; if not, ask again"
             )
         }
-        let subjects = question.subjects
         guard subjects.count == 1 else { return await start(command, subjects, visit) }
         let sentence = try await command.sentence(of: subjects[0], site.broker)
         let result: String

@@ -29,7 +29,7 @@ struct ConfirmationPage {
         var page = Page("\(command.verb.name)?")
         page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
         var subjects = try await command.subjects.all(site)
-        if command.verb == .skip { subjects = subjects.map { $0.withHead(on: site.board) } }
+        if command.verb == .skip { subjects = try await withHeads(subjects) }
         guard !subjects.isEmpty else {
             let place = visit.link(command.place.path, command.place.query)
             page.add("<p>Nothing matches now. <a class=\"button\" href=\"\(place)\">Back</a></p>")
@@ -40,17 +40,17 @@ struct ConfirmationPage {
         if subjects.count == 1, case .queue(let queue, let head) = subjects[0] {
             page.add(try await facts(queue, head, command, visit))
         }
-        var hidden = fields.setting("token", nil)
+        var act = fields
         if case .matchingQueues(let filter) = command.subjects {
             // Without the selected ones.
-            hidden = filter.form.setting("act", command.verb.rawValue).setting("scope", "matching")
+            act = filter.form.setting("act", command.verb.rawValue).setting("scope", "matching")
         }
         if command.verb == .edit, case .action(let id) = subjects.first {
             guard let details = try await site.broker.action(id).details else {
                 throw PageError(.notFound, "there is no action \(id) any more")
             }
             page.add(comparison(details.payload, try command.payload()))
-            hidden = hidden.setting("was", details.payload.fingerprint)
+            act = act.setting("was", details.payload.fingerprint)
         }
         if command.verb == .enqueue {
             page.add("<pre class=\"payload\">\(try command.payload())</pre>")
@@ -59,17 +59,34 @@ struct ConfirmationPage {
             page.add(try await facts(of: id))
         }
         let place = command.place
-        let question = site.questions.ask(command.verb, subjects, visit.session.id)
+        let question = site.sessions.ask(Question(act, about: subjects), visit.session.id)
+        let payload = Form().setting("payload", fields["payload"])
         page.add(
             """
             <form class="fields" method="post" action="\(visit.link("/do"))">\(Layout.token(visit))\
             <input type="hidden" name="question" value="\(question)">\
-            \(hidden.hiddenFields)\(parameters(command.verb))
+            \(payload.hiddenFields)\(parameters(command.verb))
             <p>\(buttons(command.verb)) \
             <a class="button" href="\(visit.link(place.path, place.query))">Cancel</a></p></form>
             """
         )
         return page
+    }
+
+    /// The queues with the heads that a skip takes, and no others.
+    private func withHeads(_ subjects: [Subject]) async throws -> [Subject] {
+        var heads: [QueueName: ActionID] = [:]
+        if case .queue(let name, nil) = subjects[0], subjects.count == 1 {
+            heads[name] = try await site.broker.status(of: name).actionToSkip
+        } else if subjects.contains(where: \.isWithoutHead) {
+            for status in try await site.broker.statuses(matching: .all, in: nil, limit: .max) {
+                heads[status.queue] = status.actionToSkip
+            }
+        }
+        return subjects.map { subject in
+            guard case .queue(let name, nil) = subject else { return subject }
+            return .queue(name, head: heads[name])
+        }
     }
 
     /// A parked queue makes no next attempt by itself, so that to retry it comes first.
@@ -155,7 +172,8 @@ struct ConfirmationPage {
     private func comparison(_ old: String, _ new: String) -> HTML {
         let before = JSONTree(old)?.lines ?? [old]
         let after = JSONTree(new)?.lines ?? [new]
-        let difference = after.difference(from: before)
+        // By bytes: two lines that only look the same are two.
+        let difference = after.difference(from: before) { $0.utf8.elementsEqual($1.utf8) }
         let removed = Set(difference.removals.map(Self.offset))
         let added = Set(difference.insertions.map(Self.offset))
         if difference.isEmpty { return "<p>The payload is the same as before.</p>" }

@@ -16,11 +16,11 @@ struct ControlsPage {
         let all = try await site.broker.gates().filter { gate in
             after.utf8.lexicographicallyPrecedes(gate.name.rawValue.utf8)
         }
-        let gates = visit.onPage(all, limit: Self.rowsOnPage) { $0.name.rawValue }
-        page.rows = gates.map(\.name.rawValue)
-        let rows = gates.map { ($0.name, Optional($0)) }
-        let table = page.live("gates", Self.gateTable(rows, visit, isSelectable: visit.mayAct))
-        page.add(Widgets.acts([.open, .close], Form(), matching: "all gates", table, visit))
+        let rows = all.prefix(Self.rowsOnPage).map { ($0.name, Optional($0)) }
+        let isCut = all.count > Self.rowsOnPage
+        let table = Self.gateTable(rows, visit, isSelectable: visit.mayAct, isCut: isCut)
+        let list = page.live("gates", table)
+        page.add(Widgets.acts([.open, .close], Form(), matching: "all gates", list, visit))
         if all.count > Self.rowsOnPage {
             let last = all[Self.rowsOnPage - 1].name.rawValue
             page.add(Widgets.nextPage(visit.link("/gates", "after", last)))
@@ -38,7 +38,12 @@ struct ControlsPage {
     }
 
     /// - Parameter gates: The names, each with its state, if somebody has ever set it.
-    static func gateTable(_ gates: [(GateName, Gate?)], _ visit: Visit, isSelectable: Bool) -> HTML {
+    static func gateTable(
+        _ gates: [(GateName, Gate?)],
+        _ visit: Visit,
+        isSelectable: Bool,
+        isCut: Bool = false
+    ) -> HTML {
         Widgets.table(
             "Gates",
             Widgets.selectAll(isSelectable) + ["Gate", "State", "Since", "Opens", "Act"],
@@ -55,6 +60,7 @@ struct ControlsPage {
                     """
                 return Widgets.Row(key: name.rawValue, cells: cells)
             },
+            isCut: isCut,
             empty: """
                 No gate here has been opened or closed. A gate that actions wait for is closed until \
                 somebody opens it.
@@ -67,10 +73,11 @@ struct ControlsPage {
         var page = Page("Holds", in: "Holds")
         let after = try visit.query["after"].map { try HoldID(field: $0) }
         let all = try await site.broker.holds().filter { $0.id.rawValue > after?.rawValue ?? 0 }
-        let holds = visit.onPage(all, limit: Self.rowsOnPage) { $0.id.description }
-        page.rows = holds.map(\.id.description)
-        let table = page.live("holds", Self.holdTable(holds, visit, isSelectable: visit.mayAct))
-        page.add(Widgets.acts([.end], Form(), matching: "all holds", table, visit))
+        let holds = Array(all.prefix(Self.rowsOnPage))
+        let isCut = all.count > Self.rowsOnPage
+        let table = Self.holdTable(holds, visit, isSelectable: visit.mayAct, isCut: isCut)
+        let list = page.live("holds", table)
+        page.add(Widgets.acts([.end], Form(), matching: "all holds", list, visit))
         if all.count > Self.rowsOnPage {
             page.add(Widgets.nextPage(visit.link("/holds", "after", all[Self.rowsOnPage - 1].id)))
         }
@@ -86,7 +93,12 @@ struct ControlsPage {
         return page
     }
 
-    static func holdTable(_ holds: [Hold], _ visit: Visit, isSelectable: Bool) -> HTML {
+    static func holdTable(
+        _ holds: [Hold],
+        _ visit: Visit,
+        isSelectable: Bool,
+        isCut: Bool = false
+    ) -> HTML {
         Widgets.table(
             "Holds",
             Widgets.selectAll(isSelectable) + ["Hold", "Queues", "By", "Reason", "Since", "Until", "Act"],
@@ -102,6 +114,7 @@ struct ControlsPage {
                     """
                 return Widgets.Row(key: hold.id.description, cells: cells)
             },
+            isCut: isCut,
             empty: "Nothing is held."
         )
     }

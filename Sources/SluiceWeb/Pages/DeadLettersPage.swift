@@ -24,12 +24,10 @@ struct DeadLettersPage {
             filter.pattern,
             cause: filter.cause,
             after: last,
-            limit: visit.readLimit(Self.lettersOnPage + 1)
+            limit: Self.lettersOnPage + 1
         )
         page.add(letterFilterForm(filter, visit))
-        let shown = visit.onPage(letters, limit: Self.lettersOnPage) { $0.id.description }
-        page.rows = shown.map(\.id.description)
-        let table = page.live("letters", letterTable(shown, filter, visit))
+        let table = page.live("letters", letterTable(letters, filter, visit))
         let matching: HTML = "all that match the filter"
         page.add(Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit))
         if letters.count > Self.lettersOnPage {
@@ -46,7 +44,7 @@ struct DeadLettersPage {
         return Widgets.table(
             "Dead letters",
             heads,
-            letters.map { letter in
+            letters.prefix(Self.lettersOnPage).map { letter in
                 let cells: HTML = """
                     \(Widgets.select("letter", letter.id.description, visit.mayAct))\
                     <th scope="row">\(Widgets.action(letter.id, visit))</th>\
@@ -57,6 +55,7 @@ struct DeadLettersPage {
                     """
                 return Widgets.Row(key: letter.id.description, cells: cells)
             },
+            isCut: letters.count > Self.lettersOnPage,
             empty: filter.name == nil && filter.cause == nil
                 ? "There are no dead letters: no action has ended without success."
                 : "No dead letter matches. <a href=\"\(visit.link("/dead"))\">Show all</a>"

@@ -29,8 +29,8 @@ struct JobPage {
                 <progress value="\(progress.count)" max="\(max(job.total, 1))" aria-label="Progress">\
                 </progress>
                 <p role="status">\(progress.count) of \(job.total)\(isEnded ? ", ended" : ""): \
-                \(job.summary)</p>\(errors.isEmpty ? "" : "<ul>\(errors)</ul>")\
-                \(isEnded ? back : visit.mayAct ? stop : "")
+                \(job.summary)</p>\(isEnded ? back : visit.mayAct ? stop : "")\
+                \(errors.isEmpty ? "" : "<ul>\(errors)</ul>")
                 """
             )
         )

@@ -23,8 +23,6 @@ struct LiveUpdates: Sendable {
     private static let interval: Duration = .seconds(1)
     /// After so many looks a page is made again, even if no queue has changed: gates and holds may have.
     private static let longest = 5
-    /// The most rows that are sent again; after more, only the first ones are.
-    static let rowLimit = 300
 
     var response: Response {
         Response(
@@ -50,7 +48,6 @@ struct LiveUpdates: Sendable {
     private final class Memory: Sendable {
         struct Sent: Sendable {
             var parts: [String: String] = [:]
-            var rows: Set<String> = []
             var version = -1
             var looks = 0
         }
@@ -67,10 +64,9 @@ struct LiveUpdates: Sendable {
             return true
         }
         guard isDue else { return nil }
-        let (parts, rows) = try await parts(shown: memory.sent.withLock { $0.rows })
+        let parts = try await parts()
         let changed = memory.sent.withLock { sent in
             let earlier = sent.parts
-            sent.rows = sent.rows.count < Self.rowLimit ? sent.rows.union(rows) : Set(rows)
             sent.parts = Dictionary(parts.map { ($0.id, Self.withoutAges($0.html)) }) { $1 }
             return parts.filter { earlier[$0.id] != sent.parts[$0.id] }
         }
@@ -86,12 +82,12 @@ struct LiveUpdates: Sendable {
         html.replacing(#/(<time [^>]*>)[^<]*/#) { $0.1 }
     }
 
-    private func parts(shown: Set<String>) async throws -> ([Part], rows: [String]) {
+    private func parts() async throws -> [Part] {
         var now = Visit(path: path, query: query, prefix: visit.prefix, now: Date())
-        (now.session, now.person, now.shown) = (visit.session, visit.person, shown)
+        (now.session, now.person) = (visit.session, visit.person)
         let made = try await route.make(page, now)
         let error = Part(id: Layout.errorPart, html: Layout.error(page.error).text)
-        return (made.parts.map { Part(id: $0.id, html: $0.html.text) } + [error], made.rows)
+        return made.parts.map { Part(id: $0.id, html: $0.html.text) } + [error]
     }
 }
 #endif

@@ -6,19 +6,21 @@ internal import Sluice
 struct OverviewPage {
     let site: OperatorPage
 
+    private static let queuesOnPage = 10
+
     /// All queues together, and the first ten that need a person or wait.
     func overview(_ visit: Visit) async throws -> Page {
         try await site.board.waitForFirstRead(site.options.clock)
         var page = Page("Overview", in: "Overview")
         let totals = site.board.totals
-        let still = site.board.extract(QueueFilter(), .trouble, limit: 10, with: visit.shown).lanes
+        let still = site.board.extract(QueueFilter(), .trouble, limit: Self.queuesOnPage).lanes
             .filter { $0.trouble < .moves }
-        page.rows = still.map(\.status.queue.rawValue)
         page.add(page.live("numbers", numbers(totals, visit)))
         page.add("<h2>What needs a person, and what waits</h2>")
         let empty: HTML =
             totals.isComplete ? "No queue needs a person or waits." : "The queues are being read."
-        page.add(page.live("trouble", QueueRows.table(still, visit, empty: empty)))
+        let isCut = still.count == Self.queuesOnPage
+        page.add(page.live("trouble", QueueRows.table(still, visit, isCut: isCut, empty: empty)))
         page.add(
             """
             <form class="filter" method="get" action="\(visit.link("/queues"))" role="search">

@@ -10,8 +10,6 @@ struct Page: Sendable {
     private(set) var body: HTML = ""
     /// The parts that live updates replace, by the ids of their elements.
     private(set) var parts: [(id: String, html: HTML)] = []
-    /// The rows of its list, which a live update has again, wherever they are in its order by then.
-    var rows: [String] = []
 
     init(_ title: String, in section: String = "", isBare: Bool = false) {
         (self.title, self.section, self.isBare) = (title, section, isBare)

@@ -68,13 +68,14 @@ struct ProcessesPage {
     func auditLog(_ visit: Visit) async throws -> Page {
         var page = Page("Audit", in: "Audit")
         page.add(page.live("jobs", jobs(visit)))
+        let entries = try await site.audit.entries
         page.add(
             page.live(
                 "audit",
                 Widgets.table(
                     "Audit log",
                     ["When", "Who", "What", "Result"],
-                    try await site.audit.entries.map { entry in
+                    entries.map { entry in
                         let time = Widgets.exact(entry.time)
                         let cells: HTML = """
                             <td>\(time) (\(Widgets.time(entry.time, visit.now)))</td>\
@@ -82,6 +83,7 @@ struct ProcessesPage {
                             """
                         return Widgets.Row(key: "\(time) \(entry.person) \(entry.act)", cells: cells)
                     },
+                    isCut: entries.count == AuditLog.limit,
                     empty: "Nobody has done anything on this page."
                 )
             )

@@ -23,12 +23,10 @@ struct QueuePage {
         let hasHold = holds.contains { $0.pattern.rawValue == name }
         if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
         let first = try Self.place(visit.query["from"])
-        let limit = first + visit.readLimit(Self.actionsOnPage + 1)
+        let limit = first + Self.actionsOnPage + 1
         let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: limit).dropFirst(first)
         page.add("<h2>Actions, in the order in which they run</h2>")
-        let shown = visit.onPage(actions, limit: Self.actionsOnPage) { $0.id.description }
-        page.rows = shown.map(\.id.description)
-        page.add(actionList(shown, status, isLive: first == 0, &page, visit))
+        page.add(actionList(actions, status, isLive: first == 0, &page, visit))
         if actions.count > Self.actionsOnPage {
             let end = first + Self.actionsOnPage
             page.add("<p>\(first + 1) to \(end) of \(status.depth).</p>")
@@ -98,7 +96,7 @@ struct QueuePage {
 
     /// - Parameter isLive: Whether it is the first page: actions leave others for the page before.
     private func actionList(
-        _ actions: [ActionSummary],
+        _ actions: ArraySlice<ActionSummary>,
         _ status: QueueStatus,
         isLive: Bool,
         _ page: inout Page,
@@ -115,13 +113,13 @@ struct QueuePage {
         )
     }
 
-    private func actionTable(_ actions: [ActionSummary], _ visit: Visit) -> HTML {
+    private func actionTable(_ actions: ArraySlice<ActionSummary>, _ visit: Visit) -> HTML {
         Widgets.table(
             "Actions",
             Widgets.selectAll(visit.mayAct) + [
                 "Action", "Kind", "Attempts", "Enqueued", "Due", "Last error",
             ],
-            actions.map { action in
+            actions.prefix(Self.actionsOnPage).map { action in
                 let due: HTML =
                     if let since = action.runningSince {
                         "running since \(Widgets.time(since, visit.now))"
@@ -139,6 +137,7 @@ struct QueuePage {
                     """
                 return Widgets.Row(key: action.id.description, cells: cells)
             },
+            isCut: actions.count > Self.actionsOnPage,
             empty: "No actions."
         )
     }

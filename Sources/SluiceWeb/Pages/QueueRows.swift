@@ -5,11 +5,12 @@ internal import Sluice
 /// Queues as rows of a table.
 enum QueueRows {
     /// A short list without acts.
-    static func table(_ lanes: [Board.Lane], _ visit: Visit, empty: HTML) -> HTML {
+    static func table(_ lanes: [Board.Lane], _ visit: Visit, isCut: Bool, empty: HTML) -> HTML {
         Widgets.table(
             "Queues",
             ["Queue", "State", "Why", "Actions", "Oldest"],
             lanes.map { row($0, visit, isSelectable: false) },
+            isCut: isCut,
             empty: empty
         )
     }

@@ -18,13 +18,7 @@ struct QueuesPage {
         let filter = try QueueFilter(visit.query)
         let sorting = visit.query["sort"].flatMap(QueueSorting.init(rawValue:)) ?? .trouble
         let start = visit.query["after"].flatMap(QueueSorting.Place.init)
-        let extract = site.board.extract(
-            filter,
-            sorting,
-            after: start,
-            limit: Self.queuesOnPage,
-            with: visit.shown
-        )
+        let extract = site.board.extract(filter, sorting, after: start, limit: Self.queuesOnPage)
         var page = Page("Queues", in: "Queues")
         page.add(filterForm(filter, sorting, visit))
         let count = "\(Widgets.count(extract.count, "queue")) of \(site.board.totals.queueCount)"
@@ -41,6 +35,7 @@ struct QueuesPage {
             "Queues",
             Widgets.selectAll(visit.mayAct) + ["Queue", "State", "Why", "Actions", "Oldest"],
             extract.lanes.map { QueueRows.row($0, visit, isSelectable: visit.mayAct) },
+            isCut: extract.next != nil,
             empty: site.board.totals.isComplete
                 ? """
                 No queue with work matches. <a href="\(visit.link("/queues"))">Show all queues</a>, or \
@@ -48,7 +43,6 @@ struct QueuesPage {
                 """ : "The queues are being read; reload this page in a moment."
         )
         let matching = page.live("matching", "all \(extract.count) that match the filter", as: "span")
-        page.rows = extract.lanes.map(\.status.queue.rawValue)
         let list = page.live("queues", table)
         page.add(Widgets.acts(Verb.ofQueues, filter.form, matching: matching, list, visit))
         if let next = extract.next {

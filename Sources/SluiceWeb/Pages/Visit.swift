@@ -11,8 +11,6 @@ struct Visit: Sendable {
     /// That of nobody before the person is known.
     var session = Sessions.Session.ofNobody
     var person = Operator(name: "", role: .look)
-    /// The rows that live updates have sent: they stay, however many others come before them.
-    var shown: Set<String> = []
     /// The prefix of all links.
     let prefix: String
     let now: Date
@@ -26,14 +24,6 @@ struct Visit: Sendable {
     func checkRole() throws(PageError) {
         if !mayAct { throw PageError(.refused, "you may only look") }
     }
-
-    /// The first items of a list, and the ones that live updates have sent.
-    func onPage<Item>(_ items: some Collection<Item>, limit: Int, key: (Item) -> String) -> [Item] {
-        items.prefix(limit) + items.dropFirst(limit).filter { shown.contains(key($0)) }
-    }
-
-    /// How many items are read for a page.
-    func readLimit(_ limit: Int) -> Int { shown.isEmpty ? limit : limit + LiveUpdates.rowLimit }
 
     /// A link below the prefix.
     func link(_ path: String, _ query: Form = Form()) -> String {

@@ -98,12 +98,21 @@ enum Widgets {
     }
 
     /// A table, or what to do without rows.
-    static func table(_ name: String, _ heads: [HTML], _ rows: [Row], empty: HTML) -> HTML {
+    ///
+    /// - Parameter isCut: Whether there may be more rows: one that is not here may still exist.
+    static func table(
+        _ name: String,
+        _ heads: [HTML],
+        _ rows: [Row],
+        isCut: Bool = false,
+        empty: HTML
+    ) -> HTML {
         guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
         let heads = heads.map { "<th scope=\"col\">\($0)</th>" as HTML }
         let rows = rows.map { "<tr data-key=\"\(exact: $0.key)\">\($0.cells)</tr>" as HTML }
         return """
-            <div class="wide" tabindex="0" role="region" aria-label="\(name)"><table>
+            <div class="wide" tabindex="0" role="region" aria-label="\(name)">\
+            <table\(isCut ? " data-cut" : "")>
             <thead><tr>\(heads)</tr></thead>
             <tbody>\(rows)</tbody></table></div>
             """
@@ -140,10 +149,10 @@ enum Widgets {
         guard visit.mayAct else { return table }
         return """
             <form class="list" method="post" action="\(visit.link("/confirm"))">\(all.hiddenFields)
-            <fieldset class="acts"><legend>Act on</legend>
+            <fieldset class="acts"><legend>Act on several</legend>\(more)\(verbs.map { choice($0) })
             <label><input type="radio" name="scope" value="selected" checked> those selected</label>
-            <label><input type="radio" name="scope" value="matching" data-matching> \(matching)</label> \
-            \(more)\(verbs.map { choice($0) })</fieldset>
+            <label><input type="radio" name="scope" value="matching" data-matching> \(matching)</label>
+            </fieldset>
             \(table)</form>
             """
     }

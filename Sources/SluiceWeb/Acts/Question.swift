@@ -1,0 +1,31 @@
+#if Web
+internal import Sluice
+
+/// A question whether to act: the act is done to the subjects that it counted, and to no others.
+struct Question: Sendable {
+    let subjects: [Subject]
+    /// The fields of the act, without a payload: that comes again with the answer.
+    let form: Form
+    /// The fingerprint of the payload that was shown.
+    private let payload: String?
+
+    /// The fields of an answer.
+    private static let parameters = ["reason", "minutes", "then", "payload"]
+
+    init(_ form: Form, about subjects: [Subject]) {
+        self.subjects = subjects
+        payload = form["payload"]?.fingerprint
+        self.form = form.setting("payload", nil).setting("token", nil)
+    }
+
+    /// Returns the act with the parameters of an answer.
+    func command(answeredBy answer: Form) throws(PageError) -> Command {
+        guard answer["payload"]?.fingerprint == payload else {
+            throw PageError(.conflict, "the payload is another one than was shown: ask again")
+        }
+        var form = form
+        for name in Self.parameters { form = form.setting(name, answer[name]) }
+        return try Command(form)
+    }
+}
+#endif
