@@ -45,6 +45,13 @@ public final class OperatorPage: Service {
     /// - Throws: ``PageError`` if the prefix does not begin with `/`, ends with one, or has other characters
     ///   than letters, digits, `/`, `-`, `_` and `.`.
     public init(_ broker: any ActionBroker, options: OperatorPageOptions) throws {
+        (self.broker, self.options) = (broker, options)
+        audit = AuditLog(broker: broker, logger: options.logger)
+        // Last: Swift 6.3 crashes on the way out of an initializer that has set a part of the properties.
+        try Self.check(options)
+    }
+
+    private static func check(_ options: OperatorPageOptions) throws(PageError) {
         let isPlain = options.prefix.unicodeScalars.allSatisfy {
             $0.isASCII
                 && ($0.properties.isAlphabetic || $0.properties.numericType != nil
@@ -65,8 +72,6 @@ public final class OperatorPage: Service {
                     + "authenticator"
             )
         }
-        (self.broker, self.options) = (broker, options)
-        audit = AuditLog(broker: broker, logger: options.logger)
     }
 
     /// Follows the queues and runs the operators' jobs, until the task is cancelled or a service group stops.

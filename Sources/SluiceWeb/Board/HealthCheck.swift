@@ -23,10 +23,8 @@ final class HealthCheck: Sendable {
     }
 
     private let memory = Mutex(Memory())
-    private let starts: AsyncStream<any StoreFacts>
-    private let starter: AsyncStream<any StoreFacts>.Continuation
 
-    init() { (starts, starter) = AsyncStream.makeStream() }
+    private let (starts, starter) = AsyncStream<any StoreFacts>.makeStream()
 
     /// Makes the checks that are asked for until the task is cancelled.
     func run() async {
