@@ -108,6 +108,7 @@ final class Sessions: Sendable {
             }
             // Those of the browsers that were away for the longest go first.
             var total = sessions.values.reduce(0) { $0 + $1.subjectCount }
+            guard total > Self.subjectLimit else { return }
             for other in sessions.values.sorted(by: { $0.lastUse < $1.lastUse }) {
                 guard total > Self.subjectLimit, other.id != id else { continue }
                 total -= other.subjectCount

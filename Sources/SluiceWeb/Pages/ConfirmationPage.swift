@@ -36,7 +36,7 @@ struct ConfirmationPage {
             return page
         }
         if subjects.count != 1 || fields["scope"] == "matching" { page.add(list(subjects, visit)) }
-        if command.verb == .clear { page.add(try await total(of: subjects)) }
+        if command.verb == .clear, subjects.count > 1 { page.add(try await total(of: subjects)) }
         if subjects.count == 1, case .queue(let queue, let head) = subjects[0] {
             page.add(try await facts(queue, head, command, visit))
         }

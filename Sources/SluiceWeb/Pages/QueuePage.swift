@@ -20,7 +20,7 @@ struct QueuePage {
         var page = Page(name, in: "Queues")
         page.add(page.live("status", statusFacts(status, visit)))
         let holds = try await site.broker.holds().filter { Self.covers($0.pattern, queue) }
-        let hasHold = holds.contains { $0.pattern.rawValue == name }
+        let hasHold = holds.contains { !$0.pattern.rawValue.hasSuffix("*") }
         if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
         let first = try Self.place(visit.query["from"])
         let limit = first + Self.actionsOnPage + 1

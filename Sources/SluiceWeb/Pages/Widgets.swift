@@ -63,7 +63,8 @@ enum Widgets {
             // Microseconds are for programs.
             let text = because.description.replacing(#/\.\d{6}Z/#, with: "Z")
             guard index == 0, let until else { return "<span class=\"because\">\(text)</span>" }
-            let ends: HTML = text.contains("until") ? "" : "ends "
+            // The other reasons have their time in words.
+            let ends: HTML = if case .held = because { "ends " } else { "" }
             return "<span class=\"because\">\(text) (\(ends)\(time(until, visit.now)))</span>"
         }
         return "\(reasons)"
@@ -132,7 +133,7 @@ enum Widgets {
             """
     }
 
-    /// A form around a table, with acts on the selected rows or on all; the table alone in a look.
+    /// A form around a table, with acts on the selected rows or on all; the table alone without acts.
     ///
     /// - Parameters:
     ///   - all: The fields that say which ones are all.
