@@ -153,14 +153,17 @@ BEGIN
 END
 $$;
 
--- Moves an action whose attempt has ended to another queue.
-CREATE FUNCTION sluice_carry_out_move(action bigint, source bigint, target bigint) RETURNS void
+-- Moves an action whose attempt has ended, if it was told to while it ran, and returns whether it was.
+CREATE FUNCTION sluice_carry_out_move(held sluice_claim_rows) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
+DECLARE
+    action CONSTANT bigint := held.action_id;
+    target CONSTANT bigint := (SELECT s.moves_to FROM sluice_state_rows AS s WHERE s.action_id = held.action_id);
 BEGIN
-    UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action;
+    UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action AND target IS NOT NULL;
     IF NOT FOUND THEN
-        RETURN;
+        RETURN false;
     END IF;
     UPDATE sluice_state_rows AS s
     SET moves_to = NULL,
@@ -172,6 +175,7 @@ BEGIN
       AND k.action_id <> action;
     UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;
     PERFORM sluice_arrive(ARRAY[target], true);
+    RETURN true;
 END
 $$;
 
@@ -266,7 +270,7 @@ BEGIN
             HINT = 'Outcomes are success, retry, fail, release and stop.';
     END CASE;
     IF state.moves_to IS NOT NULL THEN
-        PERFORM sluice_carry_out_move(action, held.queue_id, state.moves_to);
+        PERFORM sluice_carry_out_move(held);
     END IF;
 END
 $$;
@@ -1280,6 +1284,26 @@ BEGIN
 END
 $$;
 
+-- Whether the action of a claim without an outcome is to run again; its claim is deleted, and its lane is locked. One
+-- that was cancelled or deleted while the claim lasted is removed, with its state.
+CREATE FUNCTION sluice_remains(held sluice_claim_rows) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    IF held.is_settled THEN
+        RETURN false;
+    END IF;
+    PERFORM FROM sluice_action_rows AS a
+    WHERE a.id = held.action_id
+      AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = a.id AND s.is_cancelled);
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    PERFORM sluice_drop(ARRAY[held.action_id], false);
+    RETURN false;
+END
+$$;
+
 -- Gives back the lanes of a worker and deletes it; whoever calls it has locked the worker's row FOR UPDATE, so none of
 -- its steps is under way. What it ran becomes suspect (G7). If one action ran alone, and the worker is gone for sure or
 -- did not renew its lease, the end counts against that action; nobody else loses an attempt.
@@ -1294,13 +1318,7 @@ DECLARE
 BEGIN
     PERFORM FROM sluice_lane_rows AS l WHERE l.worker = gone ORDER BY l.queue_id FOR NO KEY UPDATE;
     FOR held IN DELETE FROM sluice_claim_rows AS c WHERE c.worker = gone RETURNING c.* LOOP
-        CONTINUE WHEN held.is_settled
-            OR NOT EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = held.action_id);
-        SELECT s.* INTO state FROM sluice_state_rows AS s WHERE s.action_id = held.action_id;
-        IF state.is_cancelled THEN
-            PERFORM sluice_drop(ARRAY[held.action_id], false);
-            CONTINUE;
-        END IF;
+        CONTINUE WHEN NOT sluice_remains(held);
         INSERT INTO sluice_state_rows AS s (action_id, is_suspect) VALUES (held.action_id, true)
         ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET is_suspect = true;
         IF held.is_alone AND is_blamed THEN
@@ -1309,9 +1327,7 @@ BEGIN
             PERFORM sluice_record(held.action_id, held.claim, state.attempts, 'crashed',
                                   'its worker was taken off while the action ran alone', held.started_at);
         END IF;
-        IF state.moves_to IS NOT NULL THEN
-            PERFORM sluice_carry_out_move(held.action_id, held.queue_id, state.moves_to);
-        ELSE
+        IF NOT sluice_carry_out_move(held) THEN
             suspects := suspects || held.queue_id;
         END IF;
     END LOOP;
@@ -1385,6 +1401,7 @@ DECLARE
     me CONSTANT bigint := epoch;
     first bigint;
     lanes bigint[];
+    held sluice_claim_rows;
 BEGIN
     SELECT w.first_claim INTO first FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE;
     IF NOT FOUND THEN
@@ -1403,8 +1420,15 @@ BEGIN
         WHERE l.queue_id IN (SELECT c.queue_id FROM sluice_claim_rows AS c
                              WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')))
         ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
-    DELETE FROM sluice_claim_rows AS c
-    WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes);
+    FOR held IN
+        DELETE FROM sluice_claim_rows AS c
+        WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes)
+        RETURNING c.*
+    LOOP
+        IF sluice_remains(held) THEN
+            PERFORM sluice_carry_out_move(held);
+        END IF;
+    END LOOP;
     UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now()
     WHERE l.worker = me AND l.queue_id = ANY (lanes);
     IF EXISTS (SELECT FROM sluice_claim_rows AS c

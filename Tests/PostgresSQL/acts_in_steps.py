@@ -2,6 +2,7 @@
 
 from checks import check, group
 from worker import Worker, route
+from workers import live
 
 
 def because(db):
@@ -32,6 +33,41 @@ def cancels(db):
     worker.end(row.claim)
     check("the queue goes on after it", worker.actions(), [second])
     check("and no state is left", (worker.whats(), db.state(action)), (["removed"], None))
+
+
+@group
+def acts_on_claims_that_are_lost(db):
+    """What operators do to a running action holds also if its claim ends without an outcome (G11)."""
+
+    def act(worker):
+        deleted, cancelled, moved = (db.enqueue(queue) for queue in "abc")
+        worker.step()
+        db.run("DELETE FROM sluice_actions WHERE id = %s", deleted)
+        db.value("SELECT sluice_cancel(%s)", cancelled)
+        db.value("SELECT sluice_move(%s, 'd')", moved)
+        return moved
+
+    def left():
+        return db.all("SELECT id, queue FROM sluice_actions ORDER BY id")
+
+    db.set_clock()
+    judge, worker = Worker(db), Worker(db)
+    moved = act(worker)
+    live(db, 40, judge)
+    check("a worker is taken off that ran what operators have changed", judge.take_off(), 1)
+    check("what they deleted and cancelled is gone, what they moved is there", left(), [(moved, "d")])
+    check("only that one has a state", db.column("SELECT action_id FROM sluice_state_rows"), [moved])
+    # The first step takes it in.
+    started = judge.step() + judge.step()
+    check("and it runs alone", [(row.action_id, row.is_alone) for row in started], [(moved, True)])
+    judge.succeed_all()
+    judge.step()
+    moved = act(judge)
+    judge.running.clear()
+    judge.database.all("SELECT * FROM sluice_resync(%s, %s)", judge.epoch, [])
+    check("the same holds for claims that a resync gives back", left(), [(moved, "d")])
+    check("and the next step starts what is left", judge.drain(), [moved])
+    check("no state is left", db.count("state"), 0)
 
 
 @group

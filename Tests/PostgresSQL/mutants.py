@@ -60,7 +60,7 @@ MUTANTS = {
         ("0003", re.compile(r"lock_not_available(?= THEN\s+-- A transaction has one)"), "division_by_zero"),
     ),
     "locked queue in a resync": Mutant(
-        OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+DELETE FROM sluice_claim_rows)"), "")
+        OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+FOR held IN\s+DELETE FROM sluice_claim_rows)"), "")
     ),
     "gate of an open transaction": Mutant(
         OPEN, ("0003", re.compile(r"lock_not_available(?= THEN\s+RETURN false)"), "division_by_zero")
@@ -168,8 +168,24 @@ MUTANTS = {
     ),
     "giving back by a resync": Mutant(
         "workers.leaving_and_coming_back",
-        ("0003", "WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes);",
-         "WHERE false;"),
+        ("0003", "WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes)\n",
+         "WHERE false\n"),
+    ),
+    "deleted action of a lost claim": Mutant(
+        "acts_in_steps.acts_on_claims_that_are_lost",
+        ("0003", re.compile(r"PERFORM sluice_drop\(ARRAY\[held\.action_id\], false\);(?=\s+RETURN false)"), ""),
+    ),
+    "cancelled action of a lost claim": Mutant(
+        "acts_in_steps.acts_on_claims_that_are_lost",
+        ("0003", re.compile(r"(?<=WHERE s\.action_id = a\.id) AND s\.is_cancelled(?=\);\s+IF FOUND)"), " AND false"),
+    ),
+    "move of a lost claim": Mutant(
+        "acts_in_steps.acts_on_claims_that_are_lost",
+        ("0003", "IF NOT sluice_carry_out_move(held) THEN", "IF true THEN"),
+    ),
+    "move of a claim that is given back": Mutant(
+        "acts_in_steps.acts_on_claims_that_are_lost",
+        ("0003", "PERFORM sluice_carry_out_move(held);\n        END IF;\n    END LOOP", "END IF;\n    END LOOP"),
     ),
     "settled once by the application": Mutant(
         "workers.settling_by_the_application workers.settling_by_a_worker_that_is_lost",
