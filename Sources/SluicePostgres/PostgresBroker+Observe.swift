@@ -24,8 +24,6 @@ extension PostgresBroker {
         } gone: { [self] (known: [ActionState]) throws(SluiceError) -> [ActionState] in
             let ids = PostgresArray.numbers(known.map(\.id.rawValue))
             return try await states("ids => $1::bigint[], counts => false", [ids])
-        } isSame: {
-            $0 == $1
         }
     }
 
@@ -53,8 +51,6 @@ extension PostgresBroker {
             try await statuses(matching: pattern, in: nil, limit: .max)
         } gone: { (known: [QueueStatus]) throws(SluiceError) -> [QueueStatus] in
             known.map(\.queue).sorted { $0.rawValue < $1.rawValue }.map(QueueStatus.empty)
-        } isSame: { (new: QueueStatus, old: QueueStatus) in
-            new.isSame(but: old)
         }
     }
 }

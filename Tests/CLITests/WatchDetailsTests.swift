@@ -18,7 +18,7 @@ import Testing
             head: ActionID(rawValue: 7),
             headKind: "k",
             attempt: 1,
-            oldestAge: .seconds(400),
+            oldestEnqueuedAt: Self.date(-400),
             lastError: error,
             queueID: nil
         )

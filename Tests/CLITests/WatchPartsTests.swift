@@ -25,7 +25,7 @@ import Testing
             head: ActionID(rawValue: 1),
             headKind: "k",
             attempt: 0,
-            oldestAge: .seconds(age),
+            oldestEnqueuedAt: Date(timeIntervalSinceNow: -Double(age)),
             lastError: nil,
             queueID: nil
         )

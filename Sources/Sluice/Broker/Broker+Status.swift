@@ -101,7 +101,7 @@ extension Broker {
             head: facts.head,
             headKind: facts.headKind,
             attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
-            oldestAge: facts.oldest.map { max(now - $0, .zero) } ?? .zero,
+            oldestEnqueuedAt: facts.oldest?.date,
             lastError: facts.lastError ?? facts.blockError,
             queueID: facts.id
         )

@@ -29,8 +29,6 @@ struct ActionSource: StateSource {
     ) async throws(SluiceError) -> (matching: [ActionState], gone: [ActionState]) {
         try await store.states(of: selection, dirty, known: known, payloads)
     }
-
-    func isSame(_ new: ActionState, _ old: ActionState) -> Bool { new == old }
 }
 
 extension QueueEvent {

@@ -8,7 +8,6 @@ where Item.ID: Sendable {
 
     let all: @Sendable () async throws(SluiceError) -> [Item]
     let gone: @Sendable ([Item]) async throws(SluiceError) -> [Item]
-    let isSameState: @Sendable (Item, Item) -> Bool
 
     func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
         dirty.addAll()
@@ -26,8 +25,6 @@ where Item.ID: Sendable {
         let missing = known.values.filter { !found.contains($0.id) }
         return (matching, missing.isEmpty ? [] : try await gone(missing))
     }
-
-    func isSame(_ new: Item, _ old: Item) -> Bool { isSameState(new, old) }
 }
 
 extension Observers {
@@ -39,17 +36,15 @@ extension Observers {
     ///   - interval: How often others may have committed.
     ///   - all: Reads all states that match.
     ///   - gone: Reads how known states that match no more have ended.
-    ///   - isSame: Whether there is nothing to say of a state that was read again.
     package func polled<State>(
         after position: StateUpdate<State>.Position?,
         clock: any BrokerClock,
         every interval: Duration,
         all: @escaping @Sendable () async throws(SluiceError) -> [State],
-        gone: @escaping @Sendable ([State]) async throws(SluiceError) -> [State],
-        isSame: @escaping @Sendable (State, State) -> Bool
+        gone: @escaping @Sendable ([State]) async throws(SluiceError) -> [State]
     ) -> StateUpdates<StateUpdate<State>> {
         StateUpdates { [self] () throws(SluiceError) -> StateUpdates<StateUpdate<State>>.Next in
-            let source = PolledStates(all: all, gone: gone, isSameState: isSame)
+            let source = PolledStates(all: all, gone: gone)
             let updates = StateObservation(
                 self,
                 source,

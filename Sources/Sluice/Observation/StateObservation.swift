@@ -82,10 +82,7 @@ final class StateObservation<Source: StateSource>: Sendable {
         let start = clock.uptime
         let (matching, gone) = try await source.read(dirty, known)
         if dirty.isAll && matching.count > Self.fewStates { pause(after: clock.uptime - start) }
-        let states = matching.filter { state in
-            guard let old = known[state.id] else { return true }
-            return !source.isSame(state, old)
-        }
+        let states = matching.filter { $0 != known[$0.id] }
         for state in states { known[state.id] = state }
         for state in gone { known[state.id] = nil }
         let isFirst = watch.knows(known)

@@ -23,7 +23,4 @@ protocol StateSource: Sendable {
         _ dirty: DirtyStates,
         _ known: Known
     ) async throws(SluiceError) -> (matching: [State], gone: [State])
-
-    /// Whether there is nothing to say of a state that is read again.
-    func isSame(_ new: State, _ old: State) -> Bool
 }

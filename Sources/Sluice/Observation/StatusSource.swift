@@ -40,16 +40,4 @@ struct StatusSource: StateSource {
         let gone = asked.filter { known[$0] != nil && !found.contains($0) }
         return (matching, gone.sorted { $0.rawValue < $1.rawValue }.map(QueueStatus.empty))
     }
-
-    // The age alone is no change.
-    func isSame(_ new: QueueStatus, _ old: QueueStatus) -> Bool { new.isSame(but: old) }
-}
-
-extension QueueStatus {
-    /// Whether it is another one but for the age.
-    package func isSame(but other: QueueStatus) -> Bool {
-        var other = other
-        other.oldestAge = oldestAge
-        return self == other
-    }
 }

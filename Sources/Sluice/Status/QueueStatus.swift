@@ -46,8 +46,8 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     public let headKind: String?
     /// Attempts of that action that count, including the running one.
     public let attempt: Int
-    /// How long its oldest action has been in the queue.
-    public internal(set) var oldestAge: Duration
+    /// When its oldest action was enqueued; `nil` for a queue without actions.
+    public let oldestEnqueuedAt: Date?
     /// The head's last error, or the one that parked the queue.
     public let lastError: String?
     let queueID: QueueID?
@@ -60,12 +60,12 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
         head: ActionID?,
         headKind: String?,
         attempt: Int,
-        oldestAge: Duration,
+        oldestEnqueuedAt: Date?,
         lastError: String?,
         queueID: QueueID?
     ) {
         (self.queue, self.depth, self.because, self.head) = (queue, depth, because, head)
-        (self.headKind, self.attempt, self.oldestAge) = (headKind, attempt, oldestAge)
+        (self.headKind, self.attempt, self.oldestEnqueuedAt) = (headKind, attempt, oldestEnqueuedAt)
         (self.lastError, self.queueID) = (lastError, queueID)
     }
 
@@ -77,7 +77,7 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
             head: nil,
             headKind: nil,
             attempt: 0,
-            oldestAge: .zero,
+            oldestEnqueuedAt: nil,
             lastError: nil,
             queueID: nil
         )

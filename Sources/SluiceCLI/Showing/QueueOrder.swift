@@ -1,5 +1,6 @@
 #if CommandLineTool
 internal import ArgumentParser
+internal import Foundation
 internal import Sluice
 
 /// The order in which queues are listed.
@@ -18,8 +19,8 @@ enum QueueOrder: String, ExpressibleByArgument, CaseIterable {
             if left.trouble != right.trouble { return left.trouble < right.trouble }
         }
         if self == .depth, left.depth != right.depth { return left.depth > right.depth }
-        if self == .trouble || self == .age, left.oldestAge != right.oldestAge {
-            return left.oldestAge > right.oldestAge
+        if self == .trouble || self == .age, left.oldestEnqueuedAt != right.oldestEnqueuedAt {
+            return left.oldestEnqueuedAt ?? .distantFuture < right.oldestEnqueuedAt ?? .distantFuture
         }
         return left.queue.rawValue.utf8.lexicographicallyPrecedes(right.queue.rawValue.utf8)
     }

@@ -1,4 +1,5 @@
 #if CommandLineTool
+internal import Foundation
 internal import Sluice
 
 /// Display of a queue.
@@ -20,12 +21,17 @@ extension QueueStatus {
                 [
                     queue.queue.rawValue, String(queue.depth), queue.state.rawValue,
                     queue.head?.description ?? "", queue.headKind ?? "", String(queue.attempt),
-                    Times.span(queue.oldestAge), reason,
+                    Times.span(queue.oldestAge()), reason,
                 ],
                 styles: [2: Paint.style(of: queue.state)].compactMapValues { $0 }
             )
         }
         return table
+    }
+
+    /// How long its oldest action has been in the queue.
+    func oldestAge(at now: Date = Date()) -> Duration {
+        .seconds(max(oldestEnqueuedAt.map(now.timeIntervalSince) ?? 0, 0))
     }
 
     /// The first reason why it does not move, in words.
@@ -64,7 +70,7 @@ extension QueueStatus {
             ("head_kind", JSONText.string(headKind)),
             ("attempt", String(attempt)),
             ("blocked_until", JSONText.string(blockedUntil.map { Times.text($0) })),
-            ("oldest_age_s", String(oldestAge.components.seconds)),
+            ("oldest_age_s", String(oldestAge().components.seconds)),
             ("last_error", JSONText.string(lastError)),
         ]
     }

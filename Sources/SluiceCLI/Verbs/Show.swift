@@ -117,7 +117,7 @@ struct Show: AsyncParsableCommand, Look {
         var facts = [("queue", queue.queue.rawValue), ("state", queue.state.rawValue)]
         facts += queue.because.enumerated().map { ($0 == 0 ? "because" : "and because", $1.description) }
         facts += [
-            ("depth", String(queue.depth)), ("oldest", Times.span(queue.oldestAge)),
+            ("depth", String(queue.depth)), ("oldest", Times.span(queue.oldestAge())),
             ("blocked until", queue.blockedUntil.map { Times.text($0) } ?? ""),
             ("last error", queue.untoldError ?? ""),
         ]

@@ -25,7 +25,7 @@ struct WatchDetails {
             add(index == 0 ? "because" : "and because", because.text(at: now))
         }
         add("depth", String(status.depth))
-        if status.state != .empty { add("oldest", Times.short(status.oldestAge)) }
+        if status.state != .empty { add("oldest", Times.short(status.oldestAge(at: now))) }
     }
 
     /// Reads a queue, its holds, its head and the attempts of that.

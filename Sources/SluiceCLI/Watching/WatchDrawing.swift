@@ -116,7 +116,7 @@ struct WatchDrawing {
             depth: String(queue.depth),
             state: queue.state.rawValue,
             rates: (Self.rate(lane.rateIn), Self.rate(lane.rateOut)),
-            age: Times.short(queue.oldestAge),
+            age: Times.short(queue.oldestAge(at: now)),
             because: Visible.text(queue.briefReason(at: now)),
             style: Paint.style(of: queue.state)
         )

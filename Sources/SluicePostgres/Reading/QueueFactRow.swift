@@ -38,7 +38,7 @@ struct QueueFactRow {
             head: row.integer("head_id").map { ActionID(rawValue: $0) },
             headKind: row["head_kind"],
             attempt: Int(row.integer("attempts") ?? 0) + (isRunning ? 1 : 0),
-            oldestAge: row.time("oldest").map { max(now - $0, .zero) } ?? .zero,
+            oldestEnqueuedAt: row.time("oldest")?.date,
             lastError: row["last_error"] ?? blockError,
             queueID: row.integer("queue_id").map { QueueID(rawValue: $0) }
         )

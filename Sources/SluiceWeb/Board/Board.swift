@@ -17,7 +17,7 @@ final class Board: Sendable {
 
         init(_ status: QueueStatus) {
             self.status = status
-            oldest = Board.microseconds(Date()) - Int64(status.oldestAge / .microseconds(1))
+            oldest = status.oldestEnqueuedAt.map(Board.microseconds) ?? .max
             (state, trouble) = (status.state, status.trouble)
         }
     }

@@ -55,14 +55,13 @@ struct QueuePage {
                 <a href="\(dead)">dead letter</a>.</p>
                 """
         }
-        let oldest = visit.now.addingTimeInterval(-(status.oldestAge / .seconds(1)))
         return Widgets.facts([
             ("State", Widgets.state(status)),
             ("Why", Widgets.because(status.because, status.blockedUntil, visit)),
             ("Head", status.head.map { "\(Widgets.action($0, visit)) \(status.headKind ?? "")" }),
             ("Attempt", "\(status.attempt)"),
             ("Actions", "\(status.depth)"),
-            ("Oldest", Widgets.time(oldest, visit.now)),
+            ("Oldest", status.oldestEnqueuedAt.map { Widgets.time($0, visit.now) }),
             ("Last error", status.lastError.map { "<pre>\($0)</pre>" }),
         ])
     }

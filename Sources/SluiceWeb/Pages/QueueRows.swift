@@ -18,13 +18,13 @@ enum QueueRows {
     static func row(_ lane: Board.Lane, _ visit: Visit, isSelectable: Bool) -> Widgets.Row {
         let status = lane.status
         let name = status.queue.rawValue
-        let oldest = Date(timeIntervalSince1970: Double(lane.oldest) / 1_000_000)
+        let oldest = status.oldestEnqueuedAt.map { Widgets.time($0, visit.now) } ?? ""
         let cells: HTML = """
             \(Widgets.select("queue", name, isSelectable))\
             <th scope="row">\(Widgets.queue(status.queue, visit))</th>\
             <td>\(Widgets.state(status))</td>\
             <td>\(Widgets.because(status.because.prefix(1), status.blockedUntil, visit))\(error(status))</td>\
-            <td class="number">\(status.depth)</td><td>\(Widgets.time(oldest, visit.now))</td>
+            <td class="number">\(status.depth)</td><td>\(oldest)</td>
             """
         return Widgets.Row(key: name, cells: cells)
     }

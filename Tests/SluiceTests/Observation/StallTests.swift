@@ -16,7 +16,7 @@ struct StallTests {
             head: ActionID(rawValue: head),
             headKind: "note",
             attempt: 0,
-            oldestAge: .zero,
+            oldestEnqueuedAt: nil,
             lastError: nil,
             queueID: nil
         )

@@ -40,8 +40,6 @@ private struct RecordingSource: StateSource {
         if reads.elements.count == failing { throw SluiceError(.databaseLocked, "the test has the lock") }
         return try await base.read(dirty, known)
     }
-
-    func isSame(_ new: QueueStatus, _ old: QueueStatus) -> Bool { base.isSame(new, old) }
 }
 
 /// Statuses of many queues as they change: a snapshot, then differences.
