@@ -32,7 +32,7 @@ public final class OperatorPage: Service {
     let surroundings = Surroundings()
     let rates = RateHistory()
     let jobs = Jobs()
-    let healthCheck = HealthCheck()
+    let healthCheck: HealthCheck
     let sessions = Sessions()
     let audit: AuditLog
     private let serving = Atomic(true)
@@ -46,6 +46,7 @@ public final class OperatorPage: Service {
     ///   than letters, digits, `/`, `-`, `_` and `.`.
     public init(_ broker: any ActionBroker, options: OperatorPageOptions) throws {
         (self.broker, self.options) = (broker, options)
+        healthCheck = HealthCheck(options.clock)
         audit = AuditLog(broker: broker, logger: options.logger)
         // Last: Swift 6.3 crashes on the way out of an initializer that has set a part of the properties.
         try Self.check(options)

@@ -114,20 +114,6 @@ struct PiecesTests {
         await broker.close()
     }
 
-    @Test("Requests without a cookie end no session of a browser, and those with one none of a person")
-    func sessions() {
-        let sessions = Sessions()
-        let (browser, _) = sessions.session(nil)
-        #expect(!sessions.session(browser.id).isNew)
-        let person = sessions.logIn(Operator(name: "ada", role: .act), replacing: nil)
-        for _ in 0..<2_000 { _ = sessions.logIn(Operator(name: "wall", role: .look), replacing: nil) }
-        for _ in 0..<3_000 { _ = sessions.session(nil) }
-        #expect(!sessions.session(browser.id).isNew)
-        for _ in 0..<2_000 { _ = sessions.session(sessions.session(nil).session.id) }
-        #expect(sessions.session(browser.id).isNew)
-        #expect(sessions.person(of: person.id)?.name == "ada")
-    }
-
     @Test("A peer that takes nothing of an answer for long loses its connection, another does not")
     func stalledPeers() throws {
         for isSlow in [false, true] {

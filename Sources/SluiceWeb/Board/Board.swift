@@ -97,9 +97,7 @@ final class Board: Sendable {
 
     /// Waits until the first read has ended, a few seconds at most.
     func waitForFirstRead(_ clock: any BrokerClock) async throws {
-        for _ in 0..<150 where !totals.isComplete && totals.error == nil {
-            try await clock.sleep(for: .milliseconds(20))
-        }
+        try await clock.wait(atMost: .seconds(3)) { totals.isComplete || totals.error != nil }
     }
 
     /// Returns the first queues of a list after a place.

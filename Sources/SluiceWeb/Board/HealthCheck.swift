@@ -10,46 +10,45 @@ final class HealthCheck: Sendable {
         /// Why there are none.
         let error: String?
         let time: Date
-        /// How long the check took.
-        let duration: TimeInterval
-
-        /// Whether no new check is made: checks use a hundredth of a core, if the file is not large.
-        var isYoung: Bool { -time.timeIntervalSinceNow < min(max(1, duration * 100), 120) }
     }
 
     private struct Memory: Sendable {
         var result: Result?
         var isRunning = false
+        /// No new check begins before this time of the clock.
+        var restsUntil = Duration.zero
     }
 
     private let memory = Mutex(Memory())
 
     private let (starts, starter) = AsyncStream<any StoreFacts>.makeStream()
+    private let clock: any BrokerClock
+
+    init(_ clock: any BrokerClock) { self.clock = clock }
 
     /// Makes the checks that are asked for until the task is cancelled.
     func run() async {
         for await facts in starts {
-            let start = Date()
+            let start = clock.uptime
             var (findings, problem): ([HealthFinding], String?) = ([], nil)
             do { findings = try await facts.findings() } catch { problem = "\(error)" }
-            let now = Date()
-            let duration = now.timeIntervalSince(start)
-            let result = Result(findings: findings, error: problem, time: now, duration: duration)
-            memory.withLock { $0 = Memory(result: result) }
+            let end = clock.uptime
+            // Checks use a hundredth of a core, if the file is not large.
+            let rest = min(max(.seconds(1), (end - start) * 100), .seconds(120))
+            let result = Result(findings: findings, error: problem, time: Date())
+            memory.withLock { $0 = Memory(result: result, restsUntil: end + rest) }
         }
     }
 
     /// Returns the last result, and has a new one made if that is old; waits a moment for the first.
-    func latest(_ facts: any StoreFacts, _ clock: any BrokerClock) async throws -> Result? {
+    func latest(_ facts: any StoreFacts) async throws -> Result? {
         let mustStart = memory.withLock { memory in
-            guard !memory.isRunning, memory.result?.isYoung != true else { return false }
+            guard !memory.isRunning, clock.uptime >= memory.restsUntil else { return false }
             memory.isRunning = true
             return true
         }
         if mustStart { starter.yield(facts) }
-        for _ in 0..<4 where memory.withLock({ $0.result == nil }) {
-            try await clock.sleep(for: .milliseconds(20))
-        }
+        try await clock.wait(atMost: .milliseconds(80)) { memory.withLock { $0.result != nil } }
         return memory.withLock { $0.result }
     }
 }

@@ -40,7 +40,7 @@ struct ProcessesPage {
             return page
         }
         page.add(Widgets.facts(try await facts.sizes().map { ($0.name, "\($0.value)") }))
-        let result = try await site.healthCheck.latest(facts, site.options.clock)
+        let result = try await site.healthCheck.latest(facts)
         page.add(page.live("findings", Self.findings(result, visit)))
         return page
     }
