@@ -72,6 +72,24 @@ class Live(Browsed):
         self.keys(Keys.ARROW_LEFT, "1")
         self.assertEqual(self.at_once("return all('[name=to]')[0].value"), "mail/12")
 
+    def test_no_column_moves(self):
+        """However long the reason is that comes; and no word is cut off."""
+        self.enqueue("mail/1", {"text": "unreachable"})
+        self.serve()
+        columns = "return [...all('table')[0].rows[0].cells].map(cell => cell.getBoundingClientRect().x)"
+        cut_off = "return all('td, th').filter(cell => cell.scrollWidth > cell.clientWidth).map(cell => cell.innerText)"
+        self.open("queue?name=mail/1")
+        before = self.at_once(columns)
+        self.run_queues("--retry-delay", "600")
+        self.wait_for_text("connection refused", "#actions tbody")
+        self.assertEqual((self.at_once(columns), self.at_once(cut_off)), (before, []))
+        self.open("queues")
+        before = self.at_once(columns)
+        reason = "server " + "x" * 300
+        self.tool("hold", "--queue", "mail/1", "--by", "ops", "--reason", reason)
+        self.wait_for_text(reason, "tbody")
+        self.assertEqual((self.at_once(columns), self.at_once(cut_off)), (before, []))
+
     def test_nothing_moves_under_the_pointer(self):
         """Whatever is above it grows, shrinks, joins or leaves."""
         for number in range(3):

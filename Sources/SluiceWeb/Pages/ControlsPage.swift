@@ -46,7 +46,7 @@ struct ControlsPage {
     ) -> HTML {
         Widgets.table(
             "Gates",
-            Widgets.selectAll(isSelectable) + ["Gate", "State", "Since", "Opens", "Act"],
+            Widgets.selectAll(isSelectable) + ["Gate", "State", .time("Since"), .time("Opens"), .word("Act")],
             gates.map { name, gate in
                 let fields = Form().setting("gate", name.rawValue)
                 let isOpen = gate?.isOpen == true
@@ -101,7 +101,9 @@ struct ControlsPage {
     ) -> HTML {
         Widgets.table(
             "Holds",
-            Widgets.selectAll(isSelectable) + ["Hold", "Queues", "By", "Reason", "Since", "Until", "Act"],
+            Widgets.selectAll(isSelectable) + [
+                .word("Hold"), "Queues", "By", "Reason", .time("Since"), .time("Until"), .word("Act"),
+            ],
             holds.map { hold in
                 let fields = Form().setting("hold", hold.id.description)
                 let cells: HTML = """

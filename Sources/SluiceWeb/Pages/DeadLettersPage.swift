@@ -38,12 +38,14 @@ struct DeadLettersPage {
     }
 
     private func letterTable(_ letters: [DeadLetter], _ filter: LetterFilter, _ visit: Visit) -> HTML {
-        let heads: [HTML] =
+        let columns =
             Widgets.selectAll(visit.mayAct)
-            + ["Action", "Queue", "Kind", "Cause", "Attempts", "Died", "Error"]
+            + [
+                .word("Action"), "Queue", "Kind", .word("Cause"), .number("Attempts"), .time("Died"), "Error",
+            ]
         return Widgets.table(
             "Dead letters",
-            heads,
+            columns,
             letters.prefix(Self.lettersOnPage).map { letter in
                 let cells: HTML = """
                     \(Widgets.select("letter", letter.id.description, visit.mayAct))\

@@ -15,7 +15,7 @@ struct ProcessesPage {
                 "runners",
                 Widgets.table(
                     "Runners",
-                    ["Runner", "State", "Lease ends"],
+                    ["Runner", "State", .time("Lease ends")],
                     runners.map { runner in
                         let cells: HTML = """
                             <th scope="row">\(runner.name)</th><td>\(runner.state)</td>\

@@ -4,11 +4,13 @@ internal import Sluice
 
 /// Queues as rows of a table.
 enum QueueRows {
+    static let columns: [Column] = ["Queue", .word("State"), "Why", .number("Actions"), .time("Oldest")]
+
     /// A short list without acts.
     static func table(_ lanes: [Board.Lane], _ visit: Visit, isCut: Bool, empty: HTML) -> HTML {
         Widgets.table(
             "Queues",
-            ["Queue", "State", "Why", "Actions", "Oldest"],
+            columns,
             lanes.map { row($0, visit, isSelectable: false) },
             isCut: isCut,
             empty: empty

@@ -33,7 +33,7 @@ struct QueuesPage {
         }
         let table = Widgets.table(
             "Queues",
-            Widgets.selectAll(visit.mayAct) + ["Queue", "State", "Why", "Actions", "Oldest"],
+            Widgets.selectAll(visit.mayAct) + QueueRows.columns,
             extract.lanes.map { QueueRows.row($0, visit, isSelectable: visit.mayAct) },
             isCut: extract.next != nil,
             empty: site.board.totals.isComplete

@@ -103,13 +103,13 @@ enum Widgets {
     /// - Parameter isCut: Whether there may be more rows: one that is not here may still exist.
     static func table(
         _ name: String,
-        _ heads: [HTML],
+        _ columns: [Column],
         _ rows: [Row],
         isCut: Bool = false,
         empty: HTML
     ) -> HTML {
         guard !rows.isEmpty else { return "<p class=\"empty\">\(empty)</p>" }
-        let heads = heads.map { "<th scope=\"col\">\($0)</th>" as HTML }
+        let heads = columns.map(\.html)
         let rows = rows.map { "<tr data-key=\"\(exact: $0.key)\">\($0.cells)</tr>" as HTML }
         return """
             <div class="wide" tabindex="0" role="region" aria-label="\(name)">\
@@ -120,8 +120,9 @@ enum Widgets {
     }
 
     /// The head of the column of boxes.
-    static func selectAll(_ isShown: Bool) -> [HTML] {
-        isShown ? ["<input type=\"checkbox\" data-all aria-label=\"Select all on this page\">"] : []
+    static func selectAll(_ isShown: Bool) -> [Column] {
+        let box: HTML = "<input type=\"checkbox\" data-all aria-label=\"Select all on this page\">"
+        return isShown ? [Column(box, .box)] : []
     }
 
     /// The box that selects a row.
