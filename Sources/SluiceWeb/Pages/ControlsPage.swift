@@ -46,7 +46,9 @@ struct ControlsPage {
     ) -> HTML {
         Widgets.table(
             "Gates",
-            Widgets.selectAll(isSelectable) + ["Gate", "State", .time("Since"), .time("Opens"), .word("Act")],
+            Widgets.selectAll(isSelectable) + [
+                "Gate", "State", .time("Since"), .time("Opens"), .word("Act"),
+            ],
             gates.map { name, gate in
                 let fields = Form().setting("gate", name.rawValue)
                 let isOpen = gate?.isOpen == true
