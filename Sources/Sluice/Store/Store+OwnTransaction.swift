@@ -53,7 +53,7 @@ extension Store {
                 try Migrator().check(connection)
                 var limits = WriteBehindLimits()
                 limits.newest *= 2  // Without a broker's upkeep, as in `Migrations/0003_triggers.sql`.
-                let transaction = WriteTransaction(
+                let core = TransactionCore(
                     connection: connection,
                     nonce: nonce,
                     identity: identity,
@@ -62,12 +62,11 @@ extension Store {
                     writeBehind: limits,
                     isJoined: true
                 )
-                let core = transaction.core
                 (core.now, core.uptime) = (clock.now, clock.uptime)
                 // This process's own store also reads it as a foreign change.
                 let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows")
                 core.others = try epochs.all { $0.int64(0) }
-                let output = try body(transaction).get()
+                let output = try body(WriteTransaction(core)).get()
                 try core.writeDown()
                 if core.isWriteBehindDue { try core.writeBehind() }
                 return output

@@ -67,7 +67,7 @@ package final class Store: Sendable {
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
             walPath = connection.walPath
             check.connected(walPath: walPath)
-            let transaction = WriteTransaction(
+            let core = TransactionCore(
                 connection: connection,
                 nonce: nonce,
                 identity: identity,
@@ -75,14 +75,14 @@ package final class Store: Sendable {
                 clock: options.clock,
                 writeBehind: options.file.writeBehind,
                 runners: runners,
-                interest: interest,
+                events: EventJournal(connection, interest),
                 settledActions: SettledActions(waiters: waiters),
                 ownSettlements: ownSettlements
             )
             let walGuard =
                 options.file.hasResetBug ? WALGuard(connection, file, nonce, identity, options.clock) : nil
             let committer = GroupCommitter(
-                transaction: transaction,
+                transaction: WriteTransaction(core),
                 turns: turns,
                 registration: entered?.registration,
                 check: check,

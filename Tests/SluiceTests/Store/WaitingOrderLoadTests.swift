@@ -13,7 +13,7 @@ import Testing
         try await fixture.store.add("second")
         let connection = try fixture.connect()
         connection.setBusyTimeout(.zero)
-        let transaction = WriteTransaction(
+        let core = TransactionCore(
             connection: connection,
             nonce: 1,
             identity: .current,
@@ -21,10 +21,11 @@ import Testing
             clock: fixture.clock,
             writeBehind: WriteBehindLimits()
         )
+        let transaction = WriteTransaction(core)
         try transaction.begin()
         try transaction.registry.startRunning()
         try transaction.commit()
-        #expect(!transaction.core.order.isLoaded)
+        #expect(!core.order.isLoaded)
 
         let other = try fixture.connect()
         try other.beginImmediate()
@@ -32,7 +33,7 @@ import Testing
         try other.execute("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('new', 'test', '3')")
         let error = try #require(throws: SQLiteError.self) { try transaction.begin() }
         #expect(error.code.primary == .busy)
-        #expect(transaction.core.order.isLoaded)
+        #expect(core.order.isLoaded)
         #expect(!connection.isInTransaction)
         try other.commit()
 
@@ -43,7 +44,7 @@ import Testing
             "SELECT queue_id FROM sluice_queue_rows WHERE name <> 'q' ORDER BY name"
         )
         .all { QueueID(rawValue: $0.int64(0)) }
-        let heads = try queues.map { try transaction.core.order.head(of: $0)?.action.rawValue }
+        let heads = try queues.map { try core.order.head(of: $0)?.action.rawValue }
         #expect(heads == [1, 3], "of the queues 'elsewhere' and 'new'")
     }
 

@@ -48,18 +48,33 @@ final class Enqueues: TransactionSubject {
     /// Stores an action without checking its deduplication key.
     func enqueue(_ draft: ActionDraft) throws -> ActionID {
         let new = try number(draft)
-        let insert = try connection.cached(draft.isPlain ? Self.plainInsert : Self.insert)
-        if !draft.isPlain {
-            let extras = draft.extras
-            try insert.bind(9, draft.version).bind(10, draft.trace).bind(11, extras?.tag)
-                .bind(12, extras?.expiresAt?.microseconds).bind(13, extras?.gate?.rawValue)
-            if let extras { expiry.expiryChanged(to: extras.expiresAt) }
+        if draft.isPlain {
+            let statement = try connection.cached(Self.plainInsert)
+            try bind(draft, new, to: statement, at: 1)
+            try statement.run()
+        } else {
+            try insert(stored(draft, new), into: new.queue, notBefore: draft.notBefore)
         }
-        try bind(draft, new, to: insert, at: 1)
-        try insert.run()
-        if let named = draft.extras?.groups { try groups.setGroups(of: new.id, in: new.queue, named) }
         noteEnqueued(draft, new)
         return new.id
+    }
+
+    /// Writes the rows of an action: its own and those of its groups.
+    func insert(_ action: StoredAction, into queue: QueueID, notBefore: Timestamp? = nil) throws {
+        try connection.cached(
+            """
+            INSERT INTO sluice_action_rows
+                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, tag,
+                 gate, expires_at_us, trace)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            """
+        ).bind(1, action.id.rawValue).bind(2, queue.rawValue).bind(3, action.key)
+            .bind(4, notBefore?.microseconds).bind(5, action.enqueuedAt.microseconds).bind(6, action.nonce)
+            .bind(7, action.kind).bind(8, action.payload).bind(9, action.version).bind(10, action.tag)
+            .bind(11, action.gate?.rawValue).bind(12, action.expiresAt?.microseconds).bind(13, action.trace)
+            .run()
+        if !action.groups.isEmpty { try groups.setGroups(of: action.id, in: queue, action.groups) }
+        expiry.expiryChanged(to: action.expiresAt)
     }
 
     /// Stores plain actions with one statement, which opens the table and its indexes once for all of them.
@@ -142,13 +157,6 @@ final class Enqueues: TransactionSubject {
             (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload)
         VALUES (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?),
                (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?), (?,?,?,?,?,?,?,?)
-        """
-
-    private static let insert: StaticString = """
-        INSERT INTO sluice_action_rows
-            (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload,
-             version, trace, tag, expires_at_us, gate)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         """
 
     private func refusalByDepth(_ drafts: [ActionDraft]) throws -> SluiceError? {

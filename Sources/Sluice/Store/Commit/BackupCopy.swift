@@ -84,7 +84,7 @@ struct BackupCopy: Sendable {
             Pragma("wal_autocheckpoint", 0), Pragma("synchronous", 2), Pragma("fullfsync", true),
             Pragma("checkpoint_fullfsync", true),
         ] { try copy.set(pragma) }
-        let transaction = WriteTransaction(
+        let core = TransactionCore(
             connection: copy,
             nonce: 0,
             identity: identity,
@@ -92,12 +92,13 @@ struct BackupCopy: Sendable {
             clock: SystemClock(),
             writeBehind: WriteBehindLimits()
         )
+        let transaction = WriteTransaction(core)
         try transaction.leaveProcessesBehind(store, now: now)
         try transaction.begin(now: now)
         do {
             try transaction.giveClaimsBack()
             // So that there is something to sync, and with it all copied pages.
-            try transaction.core.writeBarrier()
+            try core.writeBarrier()
             try transaction.commit()
         } catch {
             transaction.rollback()

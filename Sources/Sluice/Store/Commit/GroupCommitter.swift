@@ -79,7 +79,7 @@ final class GroupCommitter {
     }
 
     /// Commits a group and reports to each member; `false` if the lock was taken and it was not to wait.
-    func commit(_ group: [any PendingWrite], waitsForLock: Bool) -> Bool {
+    func commit(_ group: [Write], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
         let core = transaction.core
         if let error = refusal(clock.now) {
@@ -303,14 +303,14 @@ final class GroupCommitter {
     }
 
     /// Commits each member of a failed group in a transaction of its own; a lone member gets the error.
-    private func isolate(_ group: [any PendingWrite], after error: SluiceError) {
+    private func isolate(_ group: [Write], after error: SluiceError) {
         guard group.count > 1, error.code != .unknownCommit, !mutant("fault of one") else {
             return fail(group, error)
         }
         for write in group { _ = commit([write], waitsForLock: true) }
     }
 
-    private func fail(_ group: [any PendingWrite], _ error: SluiceError) {
+    private func fail(_ group: [Write], _ error: SluiceError) {
         // A copied WAL needs no more space, so actions settle on a full disk. In upkeep it would not end.
         if error.code == .diskFull, !isAtUpkeep { trouble.askForCheckpoint() }
         for write in group { write.complete(failing: error) }

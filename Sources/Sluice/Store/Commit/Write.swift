@@ -1,10 +1,12 @@
-/// A write with a result, for a completion that is called once.
+/// A write that waits to be committed, with a completion that is called once.
 ///
 /// It is no generic class, whose methods would look up its types at each call: the initializer makes closures
 /// that know them.
-final class Write: PendingWrite {
+final class Write: Sendable {
     let sync: SyncNeed
+    /// Whether it shares its transaction with no other write.
     let isAlone: Bool
+    /// Whether the writer's thread commits it, since other writes are likely at the same time.
     let commitsOnWriterThread: Bool
     private let body: @Sendable (WriteTransaction) throws -> Void
     /// Receives an error if the write has failed.
@@ -28,9 +30,11 @@ final class Write: PendingWrite {
         }
     }
 
+    /// Performs the write in a transaction; it may be rolled back, followed by another call.
     func perform(in transaction: WriteTransaction) throws { try body(transaction) }
 
     func complete() { completion(nil) }
 
+    /// Reports that nothing was written or, with ``SluiceError/Code/unknownCommit``, that this is unknown.
     func complete(failing error: SluiceError) { completion(error) }
 }

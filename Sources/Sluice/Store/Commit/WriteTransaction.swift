@@ -81,53 +81,22 @@ package final class WriteTransaction {
             queueRows,
             schedule,
             fronts,
-            groups,
+            enqueues,
             blocks,
             keys,
-            expiry,
             failures,
             cancellations,
             gatesAndHolds,
             removals
         )
-        transfers = Transfers(core, keys, queueRows, groups, expiry, schedule)
+        transfers = Transfers(core, keys, queueRows, enqueues, schedule)
         remembering = [keys, groups, schedule, expiry, rates, registry, claims]
-    }
-
-    convenience init(
-        connection: Connection,
-        nonce: Int64,
-        identity: ProcessIdentity,
-        leases: LeaseTimes,
-        clock: any BrokerClock,
-        writeBehind: WriteBehindLimits,
-        runners: RunnerState = RunnerState(),
-        interest: Interest = Interest(),
-        events: EventJournal? = nil,
-        settledActions: SettledActions = SettledActions(waiters: SettlementWaiters()),
-        ownSettlements: OwnSettlements = OwnSettlements(),
-        isJoined: Bool = false
-    ) {
-        let core = TransactionCore(
-            connection: connection,
-            nonce: nonce,
-            identity: identity,
-            leases: leases,
-            clock: clock,
-            writeBehind: writeBehind,
-            runners: runners,
-            events: events ?? EventJournal(connection, interest),
-            settledActions: settledActions,
-            ownSettlements: ownSettlements,
-            isJoined: isJoined
-        )
-        self.init(core)
     }
 
     /// Continues another transaction on a newly opened connection, without its memory of the file.
     convenience init(continuing other: WriteTransaction, on connection: Connection) {
         let old = other.core
-        self.init(
+        let core = TransactionCore(
             connection: connection,
             nonce: old.nonce,
             identity: old.identity,
@@ -139,6 +108,7 @@ package final class WriteTransaction {
             settledActions: old.settledActions,
             ownSettlements: old.ownSettlements
         )
+        self.init(core)
         (core.epoch, core.claimCount, core.others) = (old.epoch, old.claimCount, old.others)
         (core.seenOpening, core.life) = (old.seenOpening, old.life)
         registry.resume(other.registry)

@@ -9,7 +9,7 @@ internal import Synchronization
 /// of threads, and many callers share a commit. Only the leading thread uses the connection.
 ///
 /// On a busy processor no thread may submit writes during a commit, so that each caller would commit alone:
-/// ``PendingWrite/commitsOnWriterThread`` leaves a write to the writer's thread. If a sync is slow, a group
+/// ``Write/commitsOnWriterThread`` leaves a write to the writer's thread. If a sync is slow, a group
 /// is gathered first (``Gathering``). If a write fails, each member of its group runs in a transaction of
 /// its own, so that only the caller at fault gets the error (G14).
 package final class Writer: Sendable {
@@ -17,7 +17,7 @@ package final class Writer: Sendable {
     static let groupLimit = 1_024
 
     private struct Waiting {
-        var writes: Deque<any PendingWrite> = []
+        var writes: Deque<Write> = []
         /// How many of them need a transaction of their own.
         var aloneCount = 0
         var gathering = Gathering()
@@ -83,7 +83,7 @@ package final class Writer: Sendable {
     /// Accepts a write and calls its completion after the commit, on some thread.
     ///
     /// It may commit on the calling thread before it returns, but never if it is called from a completion.
-    func submit(_ write: any PendingWrite) {
+    func submit(_ write: Write) {
         enum Next { case lead, gather, completeGathering, follow, refuse }
         if let error = check.refusal ?? refusal { return write.complete(failing: error) }
         let next: Next = waiting.withLock { waiting in
@@ -108,7 +108,7 @@ package final class Writer: Sendable {
     }
 
     /// Withdraws a write, whose completion is then not called; returns `false` if its group has begun.
-    func withdraw(_ write: any PendingWrite) -> Bool {
+    func withdraw(_ write: Write) -> Bool {
         waiting.withLock { waiting in
             guard let index = waiting.writes.firstIndex(where: { $0 === write }) else { return false }
             waiting.writes.remove(at: index)
@@ -196,7 +196,7 @@ package final class Writer: Sendable {
         }
     }
 
-    private func nextGroup() -> [any PendingWrite] {
+    private func nextGroup() -> [Write] {
         waiting.withLock { waiting in
             guard !waiting.isSuspended else { return [] }
             var count = min(waiting.writes.count, Self.groupLimit)
@@ -217,7 +217,7 @@ package final class Writer: Sendable {
         if isSignalled && result == .timedOut { gathered.wait() }
     }
 
-    private func syncedCount(of group: [any PendingWrite]) -> Int {
+    private func syncedCount(of group: [Write]) -> Int {
         group.count { durability.syncs($0.sync) }
     }
 

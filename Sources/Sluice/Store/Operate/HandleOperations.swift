@@ -7,10 +7,9 @@ final class HandleOperations: TransactionSubject {
     let queueRows: QueueRows
     let schedule: Schedule
     let fronts: QueueFronts
-    let groups: Groups
+    let enqueues: Enqueues
     let blocks: QueueBlocks
     let keys: DeduplicationKeys
-    let expiry: Expiry
     let failures: Failures
     let cancellations: Cancellations
     let gatesAndHolds: GatesAndHolds
@@ -21,17 +20,16 @@ final class HandleOperations: TransactionSubject {
         _ queueRows: QueueRows,
         _ schedule: Schedule,
         _ fronts: QueueFronts,
-        _ groups: Groups,
+        _ enqueues: Enqueues,
         _ blocks: QueueBlocks,
         _ keys: DeduplicationKeys,
-        _ expiry: Expiry,
         _ failures: Failures,
         _ cancellations: Cancellations,
         _ gatesAndHolds: GatesAndHolds,
         _ removals: Removals
     ) {
         (self.core, self.queueRows, self.schedule, self.fronts) = (core, queueRows, schedule, fronts)
-        (self.groups, self.blocks, self.keys, self.expiry) = (groups, blocks, keys, expiry)
+        (self.enqueues, self.blocks, self.keys) = (enqueues, blocks, keys)
         (self.failures, self.cancellations) = (failures, cancellations)
         (self.gatesAndHolds, self.removals) = (gatesAndHolds, removals)
     }
@@ -143,18 +141,9 @@ final class HandleOperations: TransactionSubject {
         _ = try schedule.admitInOrder(of: queue)
         let discipline = try fronts.discipline(of: queue, said: said)
         let key = try fronts.frontKey(of: Place(key: action.key, action: id), in: queue, by: discipline).get()
-        try connection.cached(
-            """
-            INSERT INTO sluice_action_rows
-                (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload, version, tag, gate,
-                 expires_at_us, trace)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
-            """
-        ).bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.enqueuedAt.microseconds)
-            .bind(5, isFree ? action.nonce : core.nonce).bind(6, action.kind).bind(7, action.payload)
-            .bind(8, action.version).bind(9, action.tag).bind(10, action.gate?.rawValue)
-            .bind(11, action.expiresAt?.microseconds).bind(12, action.trace).run()
-        if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
+        var stored = action
+        (stored.id, stored.key, stored.nonce) = (id, key, isFree ? action.nonce : core.nonce)
+        try enqueues.insert(stored, into: queue)
         if isFree {
             order.count(1, in: queue)
             try blocks.noteArrival(id, to: queue)
@@ -164,7 +153,6 @@ final class HandleOperations: TransactionSubject {
             core.touchNew(queue)
         }
         try keys.endRetention(of: action.id, now: id)
-        if let end = action.expiresAt { expiry.expiryChanged(to: end) }
         try core.events.record(.requeued, id, in: queue)
         return id
     }

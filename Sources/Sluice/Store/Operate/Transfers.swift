@@ -5,20 +5,18 @@ final class Transfers: TransactionSubject {
     let core: TransactionCore
     let keys: DeduplicationKeys
     let queueRows: QueueRows
-    let groups: Groups
-    let expiry: Expiry
+    let enqueues: Enqueues
     let schedule: Schedule
 
     init(
         _ core: TransactionCore,
         _ keys: DeduplicationKeys,
         _ queueRows: QueueRows,
-        _ groups: Groups,
-        _ expiry: Expiry,
+        _ enqueues: Enqueues,
         _ schedule: Schedule
     ) {
         (self.core, self.keys, self.queueRows) = (core, keys, queueRows)
-        (self.groups, self.expiry, self.schedule) = (groups, expiry, schedule)
+        (self.enqueues, self.schedule) = (enqueues, schedule)
     }
 
     /// Stores an action that has left another file, unless its key is taken.
@@ -27,26 +25,28 @@ final class Transfers: TransactionSubject {
         let queue = try queueRows.queue(named: action.queue, sorting: action.sortKey.kind)
         let id = try core.nextActionID()
         let key = PlaceKey(action.sortKey)
-        try connection.cached(
-            """
-            INSERT INTO sluice_action_rows
-                (id, queue_id, sort_key, not_before_us, enqueued_at_us, nonce, kind, payload, version, tag,
-                 gate, expires_at_us, trace)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-            """
-        ).bind(1, id.rawValue).bind(2, queue.rawValue).bind(3, key).bind(4, action.notBefore?.microseconds)
+        let stored = StoredAction(
+            id: id,
+            key: key,
+            sortKind: action.sortKey.kind,
             // Never later than now, whatever the other clock said.
-            .bind(5, min(action.enqueuedAt ?? now, now).microseconds).bind(6, core.nonce).bind(7, action.kind)
-            .bind(8, action.payload).bind(9, action.version).bind(10, action.tag)
-            .bind(11, action.gate?.rawValue).bind(12, action.expiresAt?.microseconds).bind(13, action.trace)
-            .run()
+            enqueuedAt: min(action.enqueuedAt ?? now, now),
+            nonce: core.nonce,
+            kind: action.kind,
+            payload: action.payload,
+            version: Int(clamping: action.version),
+            tag: action.tag,
+            gate: action.gate,
+            expiresAt: action.expiresAt,
+            trace: action.trace,
+            groups: action.groups
+        )
+        try enqueues.insert(stored, into: queue, notBefore: action.notBefore)
         if action.attempts > 0 {
             try connection.cached("INSERT INTO sluice_state_rows (action_id, attempts) VALUES (?1, ?2)")
                 .bind(1, id.rawValue).bind(2, action.attempts).run()
         }
         if let key = action.key { try keys.remember(key, of: id, in: queue) }
-        if !action.groups.isEmpty { try groups.setGroups(of: id, in: queue, action.groups) }
-        expiry.expiryChanged(to: action.expiresAt)
         order.added(id, key: key, to: queue, isPlaced: action.notBefore == nil)
         if let time = action.notBefore { schedule.noteScheduled(at: time) }
         core.touchNew(queue)

@@ -2,12 +2,12 @@ internal import SluiceSQLite
 
 /// An action as stored in its row: everything needed to store it again.
 struct StoredAction: Sendable {
-    let id: ActionID
-    let key: PlaceKey
+    var id: ActionID
+    var key: PlaceKey
     let sortKind: SortKey.Kind
     let enqueuedAt: Timestamp
     /// The random number of the opening that enqueued it.
-    let nonce: Int64
+    var nonce: Int64
     let kind: String
     let payload: String
     let version: Int

@@ -70,14 +70,15 @@ final class TransactionCore {
         leases: LeaseTimes,
         clock: any BrokerClock,
         writeBehind: WriteBehindLimits,
-        runners: RunnerState,
-        events: EventJournal,
-        settledActions: SettledActions,
-        ownSettlements: OwnSettlements,
-        isJoined: Bool
+        runners: RunnerState = RunnerState(),
+        events: EventJournal? = nil,
+        settledActions: SettledActions = SettledActions(waiters: SettlementWaiters()),
+        ownSettlements: OwnSettlements = OwnSettlements(),
+        isJoined: Bool = false
     ) {
         (self.connection, self.nonce, self.identity, self.isJoined) = (connection, nonce, identity, isJoined)
-        (self.runners, self.leases, self.clock, self.events) = (runners, leases, clock, events)
+        (self.runners, self.leases, self.clock) = (runners, leases, clock)
+        self.events = events ?? EventJournal(connection, Interest())
         (self.settledActions, self.ownSettlements) = (settledActions, ownSettlements)
         order = WaitingOrder(connection: connection, limits: writeBehind)
         // The existing contents are no change. If they cannot be read, the first write reports why.
