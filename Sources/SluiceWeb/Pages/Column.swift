@@ -3,7 +3,7 @@
 struct Column: ExpressibleByStringLiteral {
     /// What it is wide enough for.
     enum Content: String {
-        case box, number, word, time
+        case box, id, number, word, time
     }
 
     let head: HTML
@@ -14,6 +14,7 @@ struct Column: ExpressibleByStringLiteral {
 
     init(stringLiteral head: String) { self.init("\(head)") }
 
+    static func id(_ head: HTML) -> Column { Column(head, .id) }
     static func number(_ head: HTML) -> Column { Column(head, .number) }
     static func word(_ head: HTML) -> Column { Column(head, .word) }
     static func time(_ head: HTML) -> Column { Column(head, .time) }

@@ -104,7 +104,7 @@ struct ControlsPage {
         Widgets.table(
             "Holds",
             Widgets.selectAll(isSelectable) + [
-                .word("Hold"), "Queues", "By", "Reason", .time("Since"), .time("Until"), .word("Act"),
+                .id("Hold"), "Queues", "By", "Reason", .time("Since"), .time("Until"), .word("Act"),
             ],
             holds.map { hold in
                 let fields = Form().setting("hold", hold.id.description)

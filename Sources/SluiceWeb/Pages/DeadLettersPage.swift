@@ -41,7 +41,7 @@ struct DeadLettersPage {
         let columns =
             Widgets.selectAll(visit.mayAct)
             + [
-                .word("Action"), "Queue", "Kind", .word("Cause"), .number("Attempts"), .time("Died"), "Error",
+                .id("Action"), "Queue", "Kind", .word("Cause"), .number("Attempts"), .time("Died"), "Error",
             ]
         return Widgets.table(
             "Dead letters",

@@ -116,7 +116,7 @@ struct QueuePage {
         Widgets.table(
             "Actions",
             Widgets.selectAll(visit.mayAct) + [
-                .word("Action"), "Kind", .number("Attempts"), .time("Enqueued"), "Due", "Last error",
+                .id("Action"), "Kind", .number("Attempts"), .time("Enqueued"), "Due", "Last error",
             ],
             actions.prefix(Self.actionsOnPage).map { action in
                 let due: HTML =
@@ -144,7 +144,7 @@ struct QueuePage {
     static func attemptTable(_ attempts: [FailedAttempt], of action: ActionID, _ visit: Visit) -> HTML {
         Widgets.table(
             "Failed attempts of action \(action)",
-            [.word("Attempt"), .time("Began"), .word("Took"), .word("Cause"), "Error"],
+            [.id("Attempt"), .time("Began"), .word("Took"), .word("Cause"), "Error"],
             attempts.map { attempt in
                 let cells: HTML = """
                     <th scope="row">\(attempt.number)</th>\
