@@ -153,6 +153,19 @@ BEGIN
 END
 $$;
 
+-- Moves an action's key along to another queue. If another action there has the same key, that one loses it.
+CREATE FUNCTION sluice_move_key(action bigint, target bigint) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '10ms'
+AS $$
+BEGIN
+    DELETE FROM sluice_key_rows AS k
+    USING sluice_key_rows AS own
+    WHERE own.action_id = action AND own.until IS NULL AND k.queue_id = target AND k.key = own.key
+      AND k.action_id <> action;
+    UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;
+END
+$$;
+
 -- Moves an action whose attempt has ended, if it was told to while it ran, and returns whether it was.
 CREATE FUNCTION sluice_carry_out_move(held sluice_claim_rows) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -161,7 +174,10 @@ DECLARE
     action CONSTANT bigint := held.action_id;
     target CONSTANT bigint := (SELECT s.moves_to FROM sluice_state_rows AS s WHERE s.action_id = held.action_id);
 BEGIN
-    UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action AND target IS NOT NULL;
+    IF target IS NULL THEN
+        RETURN false;
+    END IF;
+    UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
@@ -169,11 +185,15 @@ BEGIN
     SET moves_to = NULL,
         spared_through = (SELECT l.fail_through_id FROM sluice_lane_rows AS l WHERE l.queue_id = target)
     WHERE s.action_id = action;
-    DELETE FROM sluice_key_rows AS k
-    USING sluice_key_rows AS own
-    WHERE own.action_id = action AND own.until IS NULL AND k.queue_id = target AND k.key = own.key
-      AND k.action_id <> action;
-    UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;
+    IF EXISTS (SELECT FROM sluice_key_rows AS k WHERE k.action_id = action AND k.until IS NULL) THEN
+        BEGIN
+            PERFORM sluice_move_key(action, target);
+        EXCEPTION WHEN lock_not_available OR unique_violation THEN
+            -- A transaction that is open, or has just ended, has enqueued an action with this key there, which keeps
+            -- it: an act of an operator would wait, but a step must not.
+            DELETE FROM sluice_key_rows AS k WHERE k.action_id = action AND k.until IS NULL;
+        END;
+    END IF;
     PERFORM sluice_arrive(ARRAY[target], true);
     RETURN true;
 END
@@ -1290,9 +1310,6 @@ CREATE FUNCTION sluice_remains(held sluice_claim_rows) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
-    IF held.is_settled THEN
-        RETURN false;
-    END IF;
     PERFORM FROM sluice_action_rows AS a
     WHERE a.id = held.action_id
       AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = a.id AND s.is_cancelled);
@@ -1429,7 +1446,8 @@ BEGIN
             PERFORM sluice_carry_out_move(held);
         END IF;
     END LOOP;
-    UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now()
+    -- The next look at a head that is a suspect says so again.
+    UPDATE sluice_lane_rows AS l SET worker = NULL, is_suspect = false, ready_at = sluice_now()
     WHERE l.worker = me AND l.queue_id = ANY (lanes);
     IF EXISTS (SELECT FROM sluice_claim_rows AS c
                WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}'))) THEN

@@ -282,12 +282,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan =
 BEGIN
     UPDATE sluice_action_rows AS a SET queue_id = target WHERE a.id = action;
     UPDATE sluice_state_rows AS s SET moves_to = NULL WHERE s.action_id = action AND s.moves_to IS NOT NULL;
-    -- The key goes along. If an action of the target has the same key, that one loses it.
-    DELETE FROM sluice_key_rows AS k
-    USING sluice_key_rows AS own
-    WHERE own.action_id = action AND own.until IS NULL AND own.queue_id <> target
-      AND k.queue_id = target AND k.key = own.key;
-    UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;
+    PERFORM sluice_move_key(action, target);
     PERFORM sluice_spare(ARRAY[action], ARRAY[target]);
     PERFORM sluice_touch(ARRAY[source], false, ARRAY[action]);
     PERFORM sluice_touch(ARRAY[target], true);

@@ -71,6 +71,78 @@ def acts_on_claims_that_are_lost(db):
 
 
 @group
+def keys_that_move(db):
+    """An open enqueue with the same key holds up no step, no resync and no taking off (G9, G14)."""
+
+    def moving():
+        worker, action = Worker(db), db.enqueue("a", key="x")
+        worker.step()
+        db.value("SELECT sluice_move(%s, 'b')", action)
+        application = db.another(autocommit=False)
+        return worker, action, application, application.enqueue("b", key="x")
+
+    def ends(how, act, application, action, other):
+        check(f"{how} moves the action while the key is taken there", act, "done")
+        application.commit()
+        keys = db.all("SELECT action_id, until FROM sluice_key_rows")
+        check(f"after {how} the other one has the key", keys, [(other, None)])
+        check("and both run", Worker(db).drain(), [action, other])
+
+    def step(worker):
+        worker.end(next(iter(worker.running)), "stop")
+        worker.step(free=0)
+        return "done" if worker.whats() == ["settled"] else worker.whats()
+
+    def resync(worker):
+        worker.database.all("SELECT * FROM sluice_resync(%s, %s)", worker.epoch, [])
+        worker.database.all("SELECT sluice_leave(%s)", worker.epoch)
+        return "done"
+
+    for act in (step, resync):
+        worker, action, application, other = moving()
+        ends(f"a {act.__name__}", worker.database.later(lambda: act(worker)).result(), application, action, other)
+        db.reset()
+    db.set_clock()
+    judge = Worker(db)
+    live(db, 40, judge)
+    worker, action, application, other = moving()
+    live(db, 40, judge)
+    check("and a worker is taken off", judge.take_off(), 1)
+    application.commit()
+
+
+@group
+def suspects_that_go(db):
+    """A queue whose suspect was on trial, and is gone when the claim is given back, waits for no idle worker (G11)."""
+    for act in ("SELECT sluice_cancel(%s)", "SELECT sluice_move(%s, 'z')", "DELETE FROM sluice_actions WHERE id = %s"):
+        busy, lost = Worker(db, route(1, "busy")), Worker(db)
+        suspect = db.enqueue("a")
+        lost.step()
+        lost.database.all("SELECT sluice_leave(%s)", lost.epoch)
+        worker = Worker(db)
+        check("a suspect is on trial", [row.is_alone for row in worker.step()], [True])
+        db.enqueue("busy")
+        busy.step()
+        busy.set_routes(route())
+        following = db.enqueue("a")
+        (db.run if act.startswith("DELETE") else db.value)(act, suspect)
+        worker.database.all("SELECT * FROM sluice_resync(%s, %s)", worker.epoch, [])
+        worker.database.all("SELECT sluice_leave(%s)", worker.epoch)
+        check(f"after {act} the next one starts at once", following in busy.actions() + busy.actions())
+        db.reset()
+    lost = Worker(db)
+    suspect = db.enqueue("a")
+    lost.step()
+    lost.database.all("SELECT sluice_leave(%s)", lost.epoch)
+    worker = Worker(db)
+    worker.step()
+    worker.database.all("SELECT * FROM sluice_resync(%s, %s)", worker.epoch, [])
+    worker.running.clear()
+    again = worker.step() + worker.step()
+    check("a trial that is given back begins anew (G7)", [(r.action_id, r.is_alone) for r in again], [(suspect, True)])
+
+
+@group
 def retries_and_failures(db):
     worker = Worker(db)
     first, second = db.enqueue("a"), db.enqueue("a")

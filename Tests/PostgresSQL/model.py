@@ -1,5 +1,5 @@
-"""Random acts by applications, operators and workers that are killed and frozen; then nothing may have run at the same
-time as another action of its queue, out of order, after its success, or not at all (G2, G3, G5, G6, G8, G11)."""
+"""Random acts by applications, operators and workers that are killed, frozen and cut off; then nothing may have run at
+the same time as another action of its queue, out of order, after its success, or not at all (G2, G3, G5, G6, G8, G11)."""
 
 import os
 import random
@@ -108,6 +108,8 @@ class Model:
             key = choice.randrange(-50, 50)
             return connection.enqueue(queue, sort_key=str(key), sort_type="integer"), queue, key
         options = {}
+        if kind == MIXED and choice.random() < 0.3:
+            options["key"] = f"k{choice.randrange(4)}"
         if kind == MIXED and choice.random() < 0.4:
             later = "SELECT clock_timestamp() + %s * interval '1 s'"
             options["not_before"] = connection.value(later, choice.random() * 0.4)
@@ -262,6 +264,12 @@ class Life:
         actions = {claim: row.action_id for claim, row in self.worker.running.items() if claim in outcomes}
         sent = time.monotonic()
         started = self.worker.step(free=self.worker.capacity - len(self.handlers))
+        if started and self.choice.random() < 0.1:
+            # The answer is lost, and with it what it starts.
+            for row in started:
+                self.worker.running.pop(row.claim)
+            started = []
+            self.worker.resync()
         self.renewed, late = sent, time.monotonic() > sent + CANCELLED_AFTER
         with self.model.lock:
             for row in self.worker.last:

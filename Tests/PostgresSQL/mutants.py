@@ -280,10 +280,19 @@ MUTANTS = {
     "key of a moved action": Mutant(
         "operators.moves",
         (
-            "0004",
+            "0003",
             "    UPDATE sluice_key_rows AS k SET queue_id = target WHERE k.action_id = action AND k.until IS NULL;",
             "",
         ),
+    ),
+    "key that an open transaction has": Mutant(
+        "acts_in_steps.keys_that_move",
+        ("0003", "EXCEPTION WHEN lock_not_available OR unique_violation THEN", "EXCEPTION WHEN division_by_zero THEN"),
+    ),
+    "suspect that is given back": Mutant(
+        "acts_in_steps.suspects_that_go",
+        ("0003", "SET worker = NULL, is_suspect = false, ready_at = sluice_now()",
+         "SET worker = NULL, ready_at = sluice_now()"),
     ),
     "unparking by a cancel": Mutant(
         "operators.cancels",

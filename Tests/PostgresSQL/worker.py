@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 
 import psycopg2.extras
 
@@ -109,6 +110,19 @@ class Worker:
     def whats(self):
         """What the last step answered, without its claims."""
         return sorted(row.what for row in self.last if row.what not in ("next", "claimed"))
+
+    def resync(self):
+        """After a lost answer: gives back all claims that are not among those that run."""
+        self._number += 100
+        while True:
+            self._number += 1
+            next_claim = (self.epoch << 32) + self._number
+            resync = "SELECT sluice_resync(%s, %s, %s)"
+            if None not in self.database.column(resync, self.epoch, list(self.running), next_claim):
+                break
+            # A transaction has one of the queues.
+            time.sleep(0.005)
+        self._number += 1
 
     def chores(self):
         return self.database.value("SELECT sluice_chores(%s, %s)", self.epoch, self.lease)
