@@ -28,26 +28,33 @@ final class HealthCheck: Sendable {
 
     /// Makes the checks that are asked for until the task is cancelled.
     func run() async {
-        for await facts in starts {
-            let start = clock.uptime
-            var (findings, problem): ([HealthFinding], String?) = ([], nil)
-            do { findings = try await facts.findings() } catch { problem = "\(error)" }
-            let end = clock.uptime
-            // Checks use a hundredth of a core, if the file is not large.
-            let rest = min(max(.seconds(1), (end - start) * 100), .seconds(120))
-            let result = Result(findings: findings, error: problem, time: Date())
-            memory.withLock { $0 = Memory(result: result, restsUntil: end + rest) }
+        for await facts in starts { await check(facts) }
+    }
+
+    /// Makes one check.
+    func check(_ facts: any StoreFacts) async {
+        let start = clock.uptime
+        var (findings, problem): ([HealthFinding], String?) = ([], nil)
+        do { findings = try await facts.findings() } catch { problem = "\(error)" }
+        let end = clock.uptime
+        // Checks use a hundredth of a core, if the file is not large.
+        let rest = min(max(.seconds(1), (end - start) * 100), .seconds(120))
+        let result = Result(findings: findings, error: problem, time: Date())
+        memory.withLock { $0 = Memory(result: result, restsUntil: end + rest) }
+    }
+
+    /// Returns whether it is time for a check that does not run yet; then it counts as running.
+    func begins() -> Bool {
+        memory.withLock { memory in
+            guard !memory.isRunning, clock.uptime >= memory.restsUntil else { return false }
+            memory.isRunning = true
+            return true
         }
     }
 
     /// Returns the last result, and has a new one made if that is old; waits a moment for the first.
     func latest(_ facts: any StoreFacts) async throws -> Result? {
-        let mustStart = memory.withLock { memory in
-            guard !memory.isRunning, clock.uptime >= memory.restsUntil else { return false }
-            memory.isRunning = true
-            return true
-        }
-        if mustStart { starter.yield(facts) }
+        if begins() { starter.yield(facts) }
         try await clock.wait(atMost: .milliseconds(80)) { memory.withLock { $0.result != nil } }
         return memory.withLock { $0.result }
     }
