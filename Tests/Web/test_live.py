@@ -89,6 +89,16 @@ class Live(Browsed):
         self.tool("hold", "--queue", "mail/1", "--by", "ops", "--reason", reason)
         self.wait_for_text(reason, "tbody")
         self.assertEqual((self.at_once(columns), self.at_once(cut_off)), (before, []))
+        lines = """
+            const state = all('td .state')[0];
+            return all('.filter fieldset label').map(label => {
+                state.innerText = `✖ ${label.innerText}`;
+                return [state.innerText, state.getClientRects().length];
+            });
+        """
+        states = self.at_once(lines)
+        self.assertIn(["✖ unknown kind", 1], states)
+        self.assertEqual([state for state, count in states if count != 1], [])
 
     def test_nothing_moves_under_the_pointer(self):
         """Whatever is above it grows, shrinks, joins or leaves."""

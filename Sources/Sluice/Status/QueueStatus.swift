@@ -46,7 +46,8 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     public let headKind: String?
     /// Attempts of that action that count, including the running one.
     public let attempt: Int
-    /// When its oldest action was enqueued; `nil` for a queue without actions.
+    /// When its oldest action was enqueued, by the clock of the process or server that stored it; `nil` for a
+    /// queue without actions.
     public let oldestEnqueuedAt: Date?
     /// The head's last error, or the one that parked the queue.
     public let lastError: String?

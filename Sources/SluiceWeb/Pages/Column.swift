@@ -19,6 +19,9 @@ struct Column: ExpressibleByStringLiteral {
     static func word(_ head: HTML) -> Column { Column(head, .word) }
     static func time(_ head: HTML) -> Column { Column(head, .time) }
 
-    var html: HTML { "<th scope=\"col\" class=\"\(content?.rawValue ?? "")\">\(head)</th>" }
+    var html: HTML {
+        let name = content.map { " class=\"\($0.rawValue)\"" as HTML } ?? ""
+        return "<th scope=\"col\"\(name)>\(head)</th>"
+    }
 }
 #endif
