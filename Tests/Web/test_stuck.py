@@ -15,6 +15,9 @@ class Stuck(Browsed):
         self.enqueue("conversation/7", {"text": "hello"})
         self.enqueue("conversation/8", {"text": "hello"})
         self.run_queues()
+        # The overview also shows queues that nobody runs yet.
+        state = "SELECT state FROM sluice_queues WHERE queue = 'conversation/7'"
+        self.wait(lambda: self.sql(state) == "parked", "the queue is not parked")
         self.serve()
         self.open()
         self.wait_for_text("conversation/7", "#trouble")
