@@ -25,7 +25,7 @@ final class StopRequests: Sendable {
     private let state = Mutex(State())
     private let remark: String?
     /// Kept because a released source is silent; never used again.
-    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
+    private nonisolated(unsafe) var sources: [any DispatchSourceProtocol] = []
 
     /// Takes over the signals, which then do not end the process.
     ///
@@ -36,12 +36,7 @@ final class StopRequests: Sendable {
         self.remark = remark
         let numbers = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].filter { !Self.isToIgnore($0) }
         sources = numbers.map { number in
-            signal(number, SIG_IGN)
-            return DispatchSource.makeSignalSource(signal: number, queue: .global())
-        }
-        for (number, source) in zip(numbers, sources) {
-            source.setEventHandler { [weak self] in self?.request(number) }
-            source.activate()
+            Signals.source(of: number, .global()) { [weak self] in self?.request(number) }
         }
     }
 

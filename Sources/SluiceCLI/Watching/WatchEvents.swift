@@ -34,13 +34,13 @@ final class WatchEvents: Sendable {
         self.stream = stream
         let queue = DispatchQueue(label: "sluice.watch")
         var sources: [any DispatchSourceProtocol] = [SIGINT, SIGTERM, SIGHUP].map { number in
-            signal(number, SIG_IGN)
-            return Self.source(of: number, queue) { continuation.yield(.stop) }
+            Signals.source(of: number, queue) { continuation.yield(.stop) }
         }
-        sources.append(Self.source(of: SIGWINCH, queue) { continuation.yield(.resized) })
+        sources.append(Signals.source(of: SIGWINCH, queue) { continuation.yield(.resized) })
         let timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now(), repeating: .milliseconds(100), leeway: .milliseconds(10))
         timer.setEventHandler { continuation.yield(.tick) }
+        timer.activate()
         sources.append(timer)
         if readsKeys {
             let keyboard = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
@@ -49,20 +49,10 @@ final class WatchEvents: Sendable {
                 continuation.yield(bytes.isEmpty ? .stop : .keys(bytes))
                 if bytes.isEmpty { keyboard.cancel() }
             }
+            keyboard.activate()
             sources.append(keyboard)
         }
         self.sources = sources
-        for source in sources { source.activate() }
-    }
-
-    private static func source(
-        of number: Int32,
-        _ queue: DispatchQueue,
-        _ handler: @escaping @Sendable () -> Void
-    ) -> any DispatchSourceProtocol {
-        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-        source.setEventHandler(handler: handler)
-        return source
     }
 }
 #endif
