@@ -8,6 +8,8 @@ extension Scheduler {
         let perform: @Sendable (Chore) -> Void
         /// Reports that a claim has ended without a run.
         let waits: @Sendable (QueueID) -> Void
+        /// Reports a closed gate that has kept a head from starting.
+        let meets: @Sendable (GateName) -> Void
         /// Reports that nothing can be done now, though actions may wait for a time.
         let rests: @Sendable () -> Void
         let stopped: @Sendable () -> Void
@@ -18,11 +20,12 @@ extension Scheduler {
             timeOut: @escaping @Sendable (_ claim: Int64) -> Void = { _ in },
             perform: @escaping @Sendable (Chore) -> Void = { _ in },
             waits: @escaping @Sendable (QueueID) -> Void = { _ in },
+            meets: @escaping @Sendable (GateName) -> Void = { _ in },
             rests: @escaping @Sendable () -> Void = {},
             stopped: @escaping @Sendable () -> Void = {}
         ) {
             (self.announce, self.start, self.timeOut, self.perform) = (announce, start, timeOut, perform)
-            (self.waits, self.rests, self.stopped) = (waits, rests, stopped)
+            (self.waits, self.meets, self.rests, self.stopped) = (waits, meets, rests, stopped)
         }
     }
 }

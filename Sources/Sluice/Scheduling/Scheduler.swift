@@ -108,18 +108,11 @@ package final class Scheduler: AttemptSource {
         var order = machine.withLock { $0.finishing(receipt.queue, claim: receipt.claim) }
         let hasOwnOrder = order?.queue == receipt.queue
         var suspect: (queue: QueueID, error: SluiceError)?
+        var mayBeWritten = false
         while true {
             let routes = routes.current
             let request = order.map { ClaimRequest($0, routes.admission) }
-            // Unchecked, since it is made for each action that runs; a write's completion is called once.
-            let answer: Settled = await withUnsafeContinuation { continuation in
-                store.settle(receipt, settlement, thenClaim: request, commitsOnWriterThread: isCrowded) {
-                    [delegate] answer in
-                    if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
-                    continuation.resume(returning: answer)
-                }
-            }
-            switch answer {
+            switch await write(receipt, settlement, request, mayBeWritten) {
             case .success(let (result, claim)):
                 forget(receipt)
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
@@ -132,6 +125,7 @@ package final class Scheduler: AttemptSource {
                 return nil
             case .failure(let error):
                 logger.debug("not settled", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
+                if error.code == .unknownCommit { mayBeWritten = true }
                 if let cause = settlement.workFailure(error) {
                     settlement = whenWorkFails(cause)
                     continue
@@ -153,6 +147,28 @@ package final class Scheduler: AttemptSource {
                 }
                 suspect = nil
                 if !error.endsBroker { await pause(behind: error, receipt) }
+            }
+        }
+    }
+
+    @inline(__always)
+    private func write(
+        _ receipt: Receipt,
+        _ settlement: Settlement,
+        _ request: ClaimRequest?,
+        _ mayBeWritten: Bool
+    ) async -> Settled {
+        // Unchecked, since it is made for each action that runs; a write's completion is called once.
+        await withUnsafeContinuation { continuation in
+            store.settle(
+                receipt,
+                settlement,
+                thenClaim: request,
+                mayBeWritten: mayBeWritten,
+                commitsOnWriterThread: isCrowded
+            ) { [delegate] answer in
+                if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
+                continuation.resume(returning: answer)
             }
         }
     }
@@ -263,7 +279,9 @@ package final class Scheduler: AttemptSource {
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
         case .takenElsewhere: conclusion = .takenElsewhere
-        case .gated(let gate): conclusion = .gated(gate)
+        case .gated(let gate):
+            conclusion = .gated(gate)
+            delegate.meets(gate)
         case .held(let end):
             conclusion = .held
             if case .at(let time) = end { expectEnd(at: time) }
@@ -303,7 +321,9 @@ package final class Scheduler: AttemptSource {
     }
 
     private func noteRefusal(_ write: Refusals.Write, of queue: QueueID, _ error: SluiceError) {
-        if refusals.note(write, of: queue, error, at: clock.now) {
+        if refusals.note(write, of: queue, error, at: clock.now),
+            refusals.isToBeLogged(error, at: clock.uptime)
+        {
             let isLock = error.code == .databaseLocked
             logger.warning(
                 isLock ? "another connection keeps the write lock" : "a write to the file fails",

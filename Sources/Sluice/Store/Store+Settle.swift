@@ -1,9 +1,12 @@
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.
+    ///
+    /// `mayBeWritten`: whether an earlier write of the settlement was in a commit with an unknown result.
     package func settle(
         _ receipt: Receipt,
         _ settlement: Settlement,
         thenClaim next: ClaimRequest?,
+        mayBeWritten: Bool = false,
         commitsOnWriterThread: Bool = false,
         completion: @escaping @Sendable (Result<(SettleResult, ClaimResult?), SluiceError>) -> Void
     ) {
@@ -12,7 +15,11 @@ extension Store {
             isAlone: settlement.runsForeignCode,
             commitsOnWriterThread: commitsOnWriterThread,
             body: { transaction in
-                let result = try transaction.settlements.settle(receipt, settlement)
+                let result = try transaction.settlements.settle(
+                    receipt,
+                    settlement,
+                    mayBeWritten: mayBeWritten
+                )
                 return (result, try next.map(transaction.claims.claim))
             },
             completion: completion

@@ -25,7 +25,7 @@ extension Schedule {
     /// What an action waits for before it is tried again.
     struct Wait {
         /// The length; `nil` if it waits for the gate alone.
-        let delay: Duration?
+        var delay: Duration?
         let gate: GateName?
 
         init(delay: Duration?, gate: GateName?) { (self.delay, self.gate) = (delay, gate) }

@@ -12,6 +12,9 @@ final class Settlements: TransactionSubject {
     let enqueues: Enqueues
     let history: AttemptHistory
 
+    /// The longest wait of an action that is released again and again until an open gate opens.
+    static let longestReleaseDelay: Duration = .seconds(60)
+
     init(
         _ core: TransactionCore,
         _ removals: Removals,
@@ -28,8 +31,14 @@ final class Settlements: TransactionSubject {
         (self.closings, self.history) = (closings, history)
     }
 
-    func settle(_ receipt: Receipt, _ settlement: Settlement) throws -> SettleResult {
+    /// - Parameter mayBeWritten: Whether an earlier write of it was in a commit with an unknown result.
+    func settle(
+        _ receipt: Receipt,
+        _ settlement: Settlement,
+        mayBeWritten: Bool = false
+    ) throws -> SettleResult {
         core.routeUse.end(receipt.claim)
+        if mayBeWritten, try isWritten(receipt) { return try endWritten(receipt, settlement) }
         if let own = core.ownSettlements.entry(of: receipt), try !core.exists(receipt.action) {
             return try endOwn(own, receipt)
         }
@@ -54,6 +63,8 @@ final class Settlements: TransactionSubject {
         case .release(let delay, let gate, let closes, let error):
             try wait(run, delay, gate, closes: closes, isRetry: false, error)
         case .stop: try stop(run)
+        // The payload that did not decode was replaced during the attempt: the next reads the new one.
+        case .fail(.undecodable, _, _) where state.editedClaim == receipt.claim: try stop(run)
         case .fail(let cause, let policy, let error): try fail(run, cause, policy, error)
         }
         try carryOutMove(of: receipt, state)
@@ -74,10 +85,16 @@ final class Settlements: TransactionSubject {
     ) throws(SQLiteError) {
         var gate = gate
         if closes, let name = gate, try core.controls().gates[name] == nil { gate = nil }
-        let wait =
+        var wait =
             try closes
             ? Schedule.Wait(delay: max(delay, .zero), gate: gate)
             : Schedule.Wait(delay, untilOpen: gate, openedSince: run.began.opening, core.controls())
+        if !isRetry, !closes, gate != nil, let asked = wait.delay, asked > .zero,
+            !mutant("release by open gate")
+        {
+            // It waits for a gate that is open: no attempt is spent, so nothing else would slow it down.
+            wait.delay = max(asked, min(run.state.releaseDelay * 2, Self.longestReleaseDelay))
+        }
         try connection.cached(
             """
             INSERT INTO sluice_state_rows
@@ -96,7 +113,7 @@ final class Settlements: TransactionSubject {
             .bind(7, wait.gate?.rawValue).run()
         try core.events.record(isRetry ? .retrying : .released, run.action, in: run.queue) {
             ($0.attempt, $0.delay, $0.gate) = (run.number, wait.delay, wait.gate)
-            if isRetry { $0.error = error.map(bounded) }
+            $0.error = error.map(bounded)
         }
         if closes, let gate { try close(gate, for: delay) }
         try schedule.deferAfterAttempt(run.place, in: run.queue, by: run.discipline, wait)
@@ -153,6 +170,25 @@ final class Settlements: TransactionSubject {
         guard freed > 0 else { return try refuse(receipt) }
         try core.events.recordSuccess(receipt)
         return try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) ? .settled : .removed
+    }
+
+    /// Returns whether the file has the unknown commit: nobody else deletes a living process's claim.
+    private func isWritten(_ receipt: Receipt) throws(SQLiteError) -> Bool {
+        guard receipt.claim >> 32 == core.epoch, !mutant("written before") else { return false }
+        return try !connection.cached("SELECT 1 FROM sluice_claim_rows WHERE claim = ?1")
+            .bind(1, receipt.claim).hasRow()
+    }
+
+    /// Ends a run whose outcome is in the file already; observers were not notified of it.
+    private func endWritten(_ receipt: Receipt, _ settlement: Settlement) throws(SQLiteError) -> SettleResult
+    {
+        try order.lost(receipt)
+        core.events.interest.noteUntoldChange()
+        switch settlement {
+        case .success, .successWriting: core.settledActions.note(receipt.action, .succeeded)
+        case .retry, .release, .stop, .fail: break
+        }
+        return .settled
     }
 
     /// Settles nothing, since the receipt does not hold the slot.
@@ -250,11 +286,16 @@ private struct StateRow {
     var isSuspect = false
     var isCancelled = false
     var movesTo: QueueID?
+    /// The claim of the run during which the action was last edited.
+    var editedClaim: Int64?
+    /// The delay of the last attempt if it was released; zero otherwise.
+    var releaseDelay = Duration.zero
 
     static func read(_ action: ActionID, in core: TransactionCore) throws(SQLiteError) -> StateRow {
         try core.connection.cached(
             """
-            SELECT attempts, last_error, is_suspect, is_cancelled, moves_to_queue_id
+            SELECT attempts, last_error, is_suspect, is_cancelled, moves_to_queue_id, edited_claim,
+                   iif(is_released, retry_delay_us, 0)
             FROM sluice_state_rows WHERE action_id = ?1
             """
         ).bind(1, action.rawValue).first {
@@ -263,7 +304,9 @@ private struct StateRow {
                 lastError: $0.optionalText(1),
                 isSuspect: $0.bool(2),
                 isCancelled: $0.bool(3),
-                movesTo: $0.optionalInt64(4).map(QueueID.init(rawValue:))
+                movesTo: $0.optionalInt64(4).map(QueueID.init(rawValue:)),
+                editedClaim: $0.optionalInt64(5),
+                releaseDelay: .microseconds($0.optionalInt64(6) ?? 0)
             )
         } ?? StateRow()
     }

@@ -53,7 +53,7 @@ final class Claims: TransactionSubject {
         var turn = Turn.plain
         if let rules {
             let (free, isShared) = try self.turn(in: queue, by: rules.discipline)
-            guard let free else { return isShared ? takenElsewhere(queue) : .taken }
+            guard let free else { return isShared ? takenElsewhere(queue) : try takenHere(queue) }
             turn = free
             if let waiting = try gather(request, rules) { return waiting }
         }
@@ -95,9 +95,16 @@ final class Claims: TransactionSubject {
     }
 
     /// Returns the result of any claim while the queue's only slot is taken; `nil` if it is free.
-    private func slotTaken(of queue: QueueID) throws(SQLiteError) -> ClaimResult? {
-        try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1")
-            .bind(1, queue.rawValue).first { $0.int64(0) == core.epoch ? .taken : takenElsewhere(queue) }
+    private func slotTaken(of queue: QueueID) throws -> ClaimResult? {
+        let epoch = try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows WHERE queue_id = ?1")
+            .bind(1, queue.rawValue).first { $0.int64(0) }
+        guard let epoch else { return nil }
+        return epoch == core.epoch ? try takenHere(queue) : takenElsewhere(queue)
+    }
+
+    /// The slots are taken by claims of this process: each has a run, whose end claims again.
+    private func takenHere(_ queue: QueueID) throws -> ClaimResult {
+        try registry.compareClaims() ? .unfinished : .taken
     }
 
     /// Remembers that another process runs a queue, which it also does between two runs.
@@ -110,7 +117,7 @@ final class Claims: TransactionSubject {
     private func claim(_ row: HeadRow, _ request: ClaimRequest, _ turn: Turn) throws -> ClaimResult? {
         let queue = request.queue
         if turn.isPlain, !mutant("slot"), let claim = row.claim {
-            return claim >> 32 == core.epoch ? .taken : takenElsewhere(queue)
+            return claim >> 32 == core.epoch ? try takenHere(queue) : takenElsewhere(queue)
         }
         if let parking = row.parking, !mutant("parking") {
             guard parking == .failing else { return .parked }

@@ -39,13 +39,44 @@ extension RunnerRegistry {
             WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
             """
         ).run()
-        for orphan in orphans {
-            try settlements.endOrphan(orphan.run)
-            // A process that has seen it run may have forgotten its place.
-            guard let (queue, place) = try order.waitingPlace(of: orphan.run.action) else { continue }
-            try blocks.noteArrival(place.action, to: queue)
-            try core.restore(place, in: queue)
+        for orphan in orphans { try putBack(orphan.run) }
+    }
+
+    /// Lets an action whose claim was deleted wait again, and carries out a cancellation or a move.
+    private func putBack(_ run: Receipt) throws {
+        try settlements.endOrphan(run)
+        // A process that has seen it run may have forgotten its place.
+        guard let (queue, place) = try order.waitingPlace(of: run.action) else { return }
+        try blocks.noteArrival(place.action, to: queue)
+        try core.restore(place, in: queue)
+    }
+
+    func compareClaimsIfUncertain() throws {
+        guard isUncertain else { return }
+        try compareClaims()
+        isUncertain = false
+    }
+
+    /// Gives back the claims of this process in the file that it has no runs for (G8, G11).
+    ///
+    /// Such a claim was in a commit whose sync failed, and which the recovery of the WAL has found: the claim
+    /// was reported as failed, so no handler was started. Its attempt is not spent.
+    ///
+    /// - Returns: Whether there were such claims.
+    @discardableResult
+    func compareClaims() throws -> Bool {
+        guard let epoch = core.epoch, !mutant("claims without a run") else { return false }
+        let known = order.claims
+        let standing = try connection.cached(
+            "SELECT queue_id, slot, action_id, claim FROM sluice_claim_rows WHERE claim >> 32 = ?1"
+        ).bind(1, epoch).all { Receipt($0) }
+        let vain = standing.filter { !known.contains($0.claim) }
+        for run in vain {
+            try connection.cached("DELETE FROM sluice_claim_rows WHERE claim = ?1").bind(1, run.claim).run()
+            try putBack(run)
+            core.touch(run.queue)
         }
+        return !vain.isEmpty
     }
 
     /// Clears the suspicion of tried actions that have not killed their process.

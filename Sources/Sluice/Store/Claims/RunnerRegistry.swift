@@ -15,7 +15,10 @@ final class RunnerRegistry: TransactionSubject {
     private(set) var isToRun = false
     /// Decides whether other processes are removed when their leases end.
     private(set) var silence = SilenceJudge()
-    private var before: (isToRun: Bool, silence: SilenceJudge)?
+    /// Whether the file may hold claims of this process that it does not know, or lack some that it knows:
+    /// after a commit with an unknown result, and in a file that was opened again.
+    var isUncertain = false
+    private var before: (isToRun: Bool, silence: SilenceJudge, isUncertain: Bool)?
 
     init(
         _ core: TransactionCore,
@@ -33,15 +36,18 @@ final class RunnerRegistry: TransactionSubject {
         (self.schedule, self.rates) = (schedule, rates)
     }
 
-    func begin() { before = (isToRun, silence) }
+    func begin() { before = (isToRun, silence, isUncertain) }
     func committed() { before = nil }
 
     func rolledBack() {
-        if let before { (isToRun, silence) = before }
+        if let before { (isToRun, silence, isUncertain) = before }
         before = nil
     }
 
-    func resume(_ other: RunnerRegistry) { (isToRun, silence) = (other.isToRun, other.silence) }
+    /// Goes on after the file was opened again, which may have restored a commit that was reported as failed.
+    func resume(_ other: RunnerRegistry) {
+        (isToRun, silence, isUncertain) = (other.isToRun, other.silence, true)
+    }
 
     func startRunning() throws {
         // Actions that an earlier run could not settle are suspects now.
@@ -97,6 +103,7 @@ final class RunnerRegistry: TransactionSubject {
         if let epoch = core.epoch {
             if try lengthenLease(of: epoch) {
                 try takeOffDead()
+                try compareClaims()
                 return silence.renewed(at: core.clock.uptime, core.leases)
             }
             core.epoch = nil

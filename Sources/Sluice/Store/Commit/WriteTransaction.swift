@@ -111,8 +111,10 @@ package final class WriteTransaction {
         self.init(core)
         (core.epoch, core.claimCount, core.others) = (old.epoch, old.claimCount, old.others)
         (core.seenOpening, core.life) = (old.seenOpening, old.life)
-        registry.resume(other.registry)
+        core.routeUse = old.routeUse
         core.followOrder()
+        core.order.continueRuns(of: old.order)
+        registry.resume(other.registry)
     }
 
     var connection: Connection { core.connection }
@@ -124,6 +126,7 @@ package final class WriteTransaction {
         for subject in remembering { subject.forget() }
         try core.takeIn()
         try schedule.readChanges()
+        try registry.compareClaimsIfUncertain()
         try core.findSettled()
     }
 
@@ -143,4 +146,7 @@ package final class WriteTransaction {
             subject.forget()
         }
     }
+
+    /// Notes, after the roll-back, that the commit may be found in the file later.
+    func resultIsUnknown() { registry.isUncertain = true }
 }

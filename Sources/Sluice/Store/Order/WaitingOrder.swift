@@ -103,6 +103,9 @@ final class WaitingOrder {
     func unfollow() { isFollowed = false }
     var claims: Set<Int64> { Set(running.values.map(\.claim)) }
 
+    /// Goes on with the runs of another order, whose connection was closed: their handlers run on.
+    func continueRuns(of other: WaitingOrder) { running = other.running }
+
     /// Forgets the waiting actions, to be read again when they are needed.
     func reread() {
         let running = running
