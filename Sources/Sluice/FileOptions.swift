@@ -27,6 +27,8 @@ public struct FileOptions: Sendable {
     package var vfs: String?
     /// Returns facts about the file system; replaced in tests.
     package var mountFacts: @Sendable (String) -> MountFacts? = { MountFacts.read($0) }
+    /// The bytes that are free on the file system of a path.
+    package var freeSpace: @Sendable (String) -> Int? = { SpaceReserve.freeSpace($0) }
     /// Whether the WAL is protected from SQLite's WAL-reset bug: if the version in use has it, and in tests.
     package var hasResetBug = FileFacts.hasResetBug
     package var writeBehind = WriteBehindLimits()

@@ -36,7 +36,7 @@ extension GroupCommitter {
         do {
             try restoreSynchronous()
             connection.setBusyTimeout(WALGuard.patience)
-            let result = try walGuard?.truncate() ?? connection.checkpoint(.truncate)
+            let result = try withReserve { try walGuard?.truncate() ?? connection.checkpoint(.truncate) }
             try walGuard?.checkpointed()
             ended(result, since: start)
             trouble.erased(!result.wasBlocked)
@@ -94,11 +94,15 @@ extension GroupCommitter {
         let isAsked = trouble.isCheckpointAsked
         checkpoints.checkpointed(at: frames)
         trouble.startCheckpoint()
-        if let walGuard, walGuard.leavesCheckpoint(of: frames) { return trouble.pinned(0) }
+        if let walGuard, walGuard.leavesCheckpoint(of: frames, limit: checkpoints.limit) {
+            return trouble.pinned(0)
+        }
         let start = ContinuousClock.now
         do {
             try restoreSynchronous()
-            let result = try walGuard?.checkpoint(isLong: isAsked) ?? connection.checkpoint(.passive)
+            let result = try withReserve {
+                try walGuard?.checkpoint(isLong: isAsked) ?? connection.checkpoint(.passive)
+            }
             try walGuard?.checkpointed()
             ended(result, since: start)
         } catch {

@@ -27,6 +27,8 @@ final class GroupCommitter {
     /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
+    /// `nil` in memory.
+    var reserve: SpaceReserve?
     var isAtUpkeep = false
     var space = SpaceUpkeep.none
     /// The duration of the last `COMMIT`, its sync included.
@@ -67,6 +69,9 @@ final class GroupCommitter {
         (self.check, self.walGuard, self.onCommit) = (check, walGuard, onCommit)
         (durability, lockTimeout) = (options.file.durability, options.file.lockTimeout)
         (clock, logger, trouble) = (options.clock, options.logger, WriterTrouble())
+        reserve = connection.walPath.map {
+            SpaceReserve(connection.path, walPath: $0, freeSpace: options.file.freeSpace)
+        }
     }
 
     init(continuing other: GroupCommitter, on connection: Connection) {
@@ -74,7 +79,7 @@ final class GroupCommitter {
         (turns, registration, check, trouble) = (other.turns, other.registration, other.check, other.trouble)
         (durability, lockTimeout, clock) = (other.durability, other.lockTimeout, other.clock)
         (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
-        walGuard = other.walGuard?.continued(on: connection)
+        (walGuard, reserve) = (other.walGuard?.continued(on: connection), other.reserve)
         registration?.wake()
     }
 
@@ -116,6 +121,7 @@ final class GroupCommitter {
             if core.hasChanges, try walGuard?.willCommit(besideOthers: !core.others.isEmpty) == true {
                 try core.notifyRunners("runner")
             }
+            try ensureSpace()
             let start = ContinuousClock.now
             try transaction.commit()
             lastCommit = start.duration(to: .now)
@@ -129,6 +135,7 @@ final class GroupCommitter {
         }
         // The next `rest` checks again.
         do { try walGuard?.committed() } catch { upkeepFailed("the WAL's pin stays", error) }
+        watchSpace()
         let dueAt = transaction.schedule.takeDueTime()
         let report = core.takeReport(isSynced: isSynchronousFull, dueAt: dueAt)
         if !report.isEmpty { onCommit(report) }
@@ -180,6 +187,8 @@ final class GroupCommitter {
     func close() {
         if !isSuspended { walGuard?.close(isWritable: check.refusal == nil) }
         if !isSuspended, !check.mayCheckpointWAL { connection.setCheckpointOnClose(false) }
+        // The last connection makes a checkpoint when it closes.
+        reserve?.release()
         check.disconnects()
         if let registration { registration.end { connection.close() } } else { connection.close() }
     }
@@ -257,7 +266,9 @@ final class GroupCommitter {
         let deadline = ContinuousClock.now + timeout
         let patience = min(max(timeout, .milliseconds(1)), WALGuard.patience)
         connection.setBusyTimeout(patience)
-        while try (walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)).wasBlocked {
+        while try withReserve({
+            try walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)
+        }).wasBlocked {
             guard ContinuousClock.now < deadline else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
@@ -325,6 +336,7 @@ final class GroupCommitter {
         guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }
         mustTruncate = !mutant("log after a failed sync")
         do { try prepare(isSynced: true) } catch {
+            transaction.resultIsUnknown()
             let text = "a commit failed and the WAL could not be cleared: the write may or may not be stored"
             return SluiceError(.unknownCommit, text, sqliteCode: failure.sqliteCode)
         }

@@ -20,6 +20,8 @@ struct CheckpointPolicy {
     static let longestRest: Duration = .seconds(2)
     /// The rest after a try that another checkpoint has refused.
     static let refusedRest: Duration = .milliseconds(100)
+    /// Frames at which the WAL is copied on a disk with little room (``SpaceReserve``).
+    var limit: Int?
     /// Frames at the last checkpoint, until the WAL restarts.
     private var copied = 0
     private var syncedCommits = 0
@@ -34,6 +36,7 @@ struct CheckpointPolicy {
         // A commit after a complete checkpoint restarts the WAL.
         if frames < copied { copied = 0 }
         let added = frames - copied
+        if let limit, added >= limit { return true }
         guard added >= Self.shortWAL else { return false }
         return added >= Self.longWAL || syncedCommits * Self.smallCommit > added
     }

@@ -137,7 +137,11 @@ final class WALGuard {
 
     func rolledBack() { lease.rolledBack() }
     /// Returns whether another process is responsible for a WAL with so many frames.
-    func leavesCheckpoint(of frames: Int) -> Bool { frames < Self.neglected && lease.isOthers }
+    ///
+    /// - Parameter limit: ``CheckpointPolicy/limit``.
+    func leavesCheckpoint(of frames: Int, limit: Int? = nil) -> Bool {
+        frames < min(Self.neglected, limit.map { 2 * $0 } ?? .max) && lease.isOthers
+    }
 
     /// Copies the WAL, as far as readers allow.
     ///

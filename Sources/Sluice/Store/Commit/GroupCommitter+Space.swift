@@ -1,0 +1,40 @@
+internal import Logging
+internal import SluiceSQLite
+
+/// The space that commits and checkpoints take on a disk with little room: see ``SpaceReserve``.
+extension GroupCommitter {
+    /// Looks at the disk after a commit, if the WAL has grown or was restarted.
+    func watchSpace() {
+        guard reserve?.isLookDue(at: connection.walFrames) == true else { return }
+        lookAtSpace()
+    }
+
+    private func lookAtSpace() {
+        do {
+            let pageSize = try connection.cached("PRAGMA page_size").first { $0.int(0) } ?? 0
+            guard reserve?.look(at: connection.walFrames, pageSize: pageSize) == true else { return }
+            let limit = reserve?.walLimit
+            checkpoints.limit = limit
+            // SQLite cuts the WAL's file to that when it restarts the WAL.
+            let bytes = limit.map { $0 * pageSize } ?? DatabaseFile.journalSizeLimit
+            try connection.set(Pragma("journal_size_limit", min(bytes, DatabaseFile.journalSizeLimit)))
+        } catch { upkeepFailed("the limit of the WAL stays", error) }
+    }
+
+    /// Refuses a transaction that could leave the WAL with more than a checkpoint has room for.
+    func ensureSpace() throws {
+        guard let reserve, reserve.walLimit != nil, !mutant("space of a checkpoint") else { return }
+        let pages = try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0
+        guard !reserve.mayCommit(pages: pages) else { return }
+        throw SQLiteError(code: .full, message: "the WAL could not be copied into the database")
+    }
+
+    /// Makes a checkpoint; on a full disk once more, with the space that was kept for it.
+    func withReserve(_ checkpoint: () throws -> Checkpoint) throws -> Checkpoint {
+        do { return try checkpoint() } catch let error as SQLiteError {
+            guard error.code.primary == .full, reserve?.release() == true else { throw error }
+        }
+        // The file is written again after a later commit, when there is room.
+        return try checkpoint()
+    }
+}

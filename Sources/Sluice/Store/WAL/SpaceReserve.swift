@@ -1,0 +1,141 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Keeps the WAL from taking the space that its own checkpoint needs, on a disk with little room (G12).
+///
+/// A checkpoint lengthens the database by the pages that only the WAL has. If the WAL has filled the disk, it
+/// can never be copied: every write fails, and so does the only way out. So while less than ``ample`` is
+/// free, three rules apply:
+///
+/// 1. The WAL is copied when it has a quarter of the space that it could take, and its file is cut to that.
+/// 2. A file next to the database, ``path``, keeps space free. If a checkpoint finds the disk full, the
+///   file is deleted, the checkpoint is made again, and the file is written again when there is room.
+/// 3. A commit is refused whose WAL would need more for its checkpoint than that file has, unless there is
+///   room for its pages twice: in the WAL and in the database.
+///
+/// The database itself is not lengthened ahead of the checkpoint: SQLite does that by writing single bytes,
+/// which could hit a page that a checkpoint of another process writes at that moment.
+///
+/// Confined to the writer's leader.
+struct SpaceReserve {
+    /// With so many bytes free, nothing is kept: the WAL needs 40 MB, or 160 MB beside another process.
+    static let ample = 320 * 1_024 * 1_024
+    /// The largest file, in bytes: no WAL needs more while commits are small.
+    static let largest = 4 * 1_024 * 1_024
+    /// The smallest, in bytes.
+    static let smallest = 64 * 1_024
+    /// The shortest WAL, in frames, at which it is copied.
+    static let leastLimit = 64
+    /// Frames that the WAL may grow by until the space is looked at again.
+    static let lookFrames = 128
+    /// Room, in bytes, for pages that a commit changes without adding any, and for the WAL's index.
+    static let margin = 1_024 * 1_024
+    /// The beginning of the file: another file of that name is never deleted.
+    private static let mark =
+        "This file keeps disk space free for Sluice, which deletes it when it needs that.\n"
+
+    let path: String
+    private let database: String
+    private let walPath: String
+    private let freeSpace: @Sendable (String) -> Int?
+    private var pageSize = 4_096
+    /// Frames of the WAL at which it is copied; `nil` while there is enough space.
+    private(set) var walLimit: Int?
+    /// The size of the file, 0 if it is missing.
+    private(set) var byteCount = 0
+    private var lookedAt: Int?
+
+    init(_ database: String, walPath: String, freeSpace: @escaping @Sendable (String) -> Int?) {
+        (self.database, self.walPath, self.freeSpace) = (database, walPath, freeSpace)
+        path = database + "-reserve"
+    }
+
+    /// Whether the space was not looked at since the WAL was restarted or has grown.
+    func isLookDue(at frames: Int) -> Bool {
+        guard let lookedAt else { return true }
+        return frames < lookedAt || frames - lookedAt >= Self.lookFrames
+    }
+
+    /// Looks at the disk; returns whether the limits have changed.
+    mutating func look(at frames: Int, pageSize: Int) -> Bool {
+        let isFirst = lookedAt == nil
+        (lookedAt, self.pageSize) = (frames, pageSize)
+        guard let free = freeSpace(database) else { return false }
+        let known = walLimit
+        guard free < Self.ample else {
+            walLimit = nil
+            // A process that was killed may have left one.
+            if isFirst || known != nil { release() }
+            return known != nil
+        }
+        // What the WAL and the file have is the engine's to divide.
+        if isFirst { byteCount = isOwn ? FileFact(path)?.byteCount ?? 0 : 0 }
+        let room = free + byteCount + (FileFact(walPath)?.byteCount ?? 0)
+        let limit = max(room / 4 / pageSize, Self.leastLimit)
+        keep(min(Self.largest, room / 8), free: free)
+        // A limit that changes a little is kept.
+        if let known, limit <= known, limit >= known * 3 / 4 { return false }
+        walLimit = min(limit, CheckpointPolicy.longWAL)
+        return walLimit != known
+    }
+
+    /// Whether a transaction may be committed that leaves the database with so many pages.
+    func mayCommit(pages: Int) -> Bool {
+        let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
+        if missing <= byteCount { return true }
+        return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
+    }
+
+    /// Deletes the file, so that its space is free; returns whether there was one.
+    @discardableResult
+    mutating func release() -> Bool {
+        defer { byteCount = 0 }
+        return isOwn && unlink(path) == 0
+    }
+
+    /// Writes the file in the size wanted, if as much is free again.
+    private mutating func keep(_ wanted: Int, free: Int) {
+        guard wanted >= Self.smallest, byteCount < wanted / 2, free >= 2 * wanted else { return }
+        if byteCount > 0 { release() }
+        // A shell's `mv` or a person's file of the same name is left alone.
+        let file = createReserve(path)
+        guard file >= 0 else { return }
+        var left = wanted
+        var bytes = Array(Self.mark.utf8)
+        while left > 0 {
+            let count = write(file, bytes, min(bytes.count, left))
+            guard count > 0 else { break }
+            left -= count
+            // Not zeros, which some file systems do not store.
+            bytes = [UInt8](repeating: 0x53, count: 65_536)
+        }
+        close(file)
+        byteCount = wanted - left
+        if left > 0 { release() }
+    }
+
+    private var isOwn: Bool {
+        guard let file = fopen(path, "r") else { return false }
+        defer { fclose(file) }
+        var text = [UInt8](repeating: 0, count: Self.mark.utf8.count)
+        return fread(&text, 1, text.count, file) == text.count && text.elementsEqual(Self.mark.utf8)
+    }
+
+    /// Returns the bytes that this user may still write to the file system of a path; `nil` if unknown.
+    static func freeSpace(_ path: String) -> Int? {
+        var facts = statvfs()
+        guard statvfs(path, &facts) == 0 else { return nil }
+        return Int(clamping: UInt64(facts.f_bavail)).multipliedReportingOverflow(by: Int(facts.f_frsize))
+            .partialValue
+    }
+}
+
+/// Creates a file that only its owner can read; outside the type, where `write` is the system's too.
+private func createReserve(_ path: String) -> Int32 {
+    open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+}

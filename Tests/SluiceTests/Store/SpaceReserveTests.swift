@@ -1,0 +1,193 @@
+#if os(Linux)
+import Foundation
+import SluiceSQLite
+import SluiceTestKit
+import Subprocess
+import Testing
+
+@testable import Sluice
+
+/// A file system of its own of a few megabytes, in memory; only root may mount it.
+private final class SmallDisk {
+    let path: String
+    private var isMounted = true
+
+    /// `nil` if this user may not mount.
+    init?(megabytes: Int) async throws {
+        path = NSTemporaryDirectory() + "sluice-small-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let words = ["-t", "tmpfs", "-o", "size=\(megabytes)m", "tmpfs", path]
+        let result = try await Subprocess.run(.name("mount"), arguments: Arguments(words), output: .discarded)
+        guard result.terminationStatus.isSuccess else {
+            try FileManager.default.removeItem(atPath: path)
+            return nil
+        }
+    }
+
+    func close() async throws {
+        _ = try await Subprocess.run(.name("umount"), arguments: [path], output: .discarded)
+        try FileManager.default.removeItem(atPath: path)
+    }
+
+    var freeBytes: Int { SpaceReserve.freeSpace(path) ?? 0 }
+
+    /// Takes all the space that is left, as another program does.
+    func fill() throws {
+        let handle = try #require(fopen("\(path)/filling", "w"))
+        let bytes = [UInt8](repeating: 1, count: 4_096)
+        while fwrite(bytes, 1, bytes.count, handle) == bytes.count, fflush(handle) == 0 {}
+        fclose(handle)
+    }
+
+    func empty() throws { try FileManager.default.removeItem(atPath: "\(path)/filling") }
+}
+
+@Suite("The engine's own use of a small disk", .timeLimit(.minutes(3))) struct SpaceReserveTests {
+    /// Runs a body with a store on a small disk; says so and passes over where none can be mounted.
+    private func onSmallDisk(
+        _ megabytes: Int,
+        _ body: (SmallDisk, Store, String) async throws -> Void
+    ) async throws {
+        guard let disk = try await SmallDisk(megabytes: megabytes) else {
+            print("reliability: passed over: this user may not mount a file system")
+            return
+        }
+        let path = disk.path + "/q.sqlite"
+        do {
+            var options = BrokerOptions.on(ManualClock())
+            options.file.foreignChangeInterval = .seconds(365 * 86_400)
+            let store = try Store(.file(path), options: options) { _ in }
+            try await store.startRunning()
+            try await body(disk, store, path)
+            await store.close()
+        } catch {
+            try await disk.close()
+            throw error
+        }
+        try await disk.close()
+    }
+
+    /// Does something again until it is not refused for want of space: each refusal has the WAL copied.
+    private func insist<Output>(_ body: () async throws -> Output) async throws -> Output {
+        while true {
+            do { return try await body() } catch let error as SluiceError where error.code == .diskFull {
+                try Task.checkCancellation()
+                await Task.yield()
+            }
+        }
+    }
+
+    /// Runs some actions of the queue, or all, and returns how many there were.
+    private func run(_ store: Store, _ most: Int = .max) async throws -> Int {
+        var count = 0
+        while count < most {
+            let result = try await insist { try await store.finishedClaim() }
+            guard case .claimed(let action) = result else { return count }
+            _ = try await insist { try await store.settle(action, .success) }
+            count += 1
+        }
+        return count
+    }
+
+    /// Enqueues until the disk is full, many at a time and then one by one; returns how many were stored.
+    private func enqueueUntilFull(_ store: Store, size: Int) async throws -> Int {
+        let text = String(repeating: "x", count: size)
+        var stored = 0
+        for count in [200_000 / size, 1] where count > 0 {
+            let drafts = (0..<count).map { _ in ActionDraft(text) }
+            var error: SluiceError?
+            while error == nil {
+                do {
+                    try await store.add(drafts)
+                    stored += count
+                } catch let refusal as SluiceError { error = refusal }
+            }
+            #expect(error?.code == .diskFull, "\(String(describing: error))")
+        }
+        return stored
+    }
+
+    @Test("G12: the WAL leaves room for its checkpoint, however the disk is filled", arguments: [12, 36])
+    func filled(megabytes: Int) async throws {
+        try await onSmallDisk(megabytes) { disk, store, path in
+            for size in [2_000, 20_000, 300_000] {
+                let count = try await enqueueUntilFull(store, size: size)
+                #expect(count > 0)
+                // What is stored is run, and its space is used again.
+                try await #expect(run(store) == count)
+            }
+            let reader = try Connection(path: path, mode: .write)
+            #expect(try reader.prepare("PRAGMA wal_checkpoint(TRUNCATE)").first { $0.int(0) } == 0)
+            reader.close()
+        }
+    }
+
+    @Test("G12: a reader that stays lets the WAL fill the disk; when it has gone, writes go on by themselves")
+    func reader() async throws {
+        try await onSmallDisk(12) { disk, store, path in
+            try await store.add((0..<200).map { ActionDraft("\($0)") })
+            let reader = try Connection(path: path, mode: .read)
+            try reader.execute("BEGIN; SELECT count(*) FROM sluice_action_rows")
+            _ = try await enqueueUntilFull(store, size: 2_000)
+            let before = try await store.actionCount()
+            // Settlements and claims go on until there is no room for them either.
+            var (refusal, running): (SluiceError?, ClaimedAction?)
+            while refusal == nil {
+                do {
+                    running = nil
+                    running = try await store.take()
+                    if let running { try await store.settle(running, .retry(after: .zero, error: "e")) }
+                } catch { refusal = error as? SluiceError }
+            }
+            #expect(refusal?.code == .diskFull)
+            try reader.execute("COMMIT")
+            reader.close()
+            if let running {
+                _ = try await insist { try await store.settle(running, .release(after: .zero)) }
+            }
+            _ = try await insist { try await store.add("after") }
+            try await #expect(run(store) == before + 1)
+        }
+    }
+
+    @Test(
+        "G12: on a disk that another program has filled, what is stored is run, and the rest waits for room"
+    )
+    func others() async throws {
+        try await onSmallDisk(12) { disk, store, _ in
+            _ = try await enqueueUntilFull(store, size: 4_000)
+            try disk.fill()
+            let count = try await store.actionCount()
+            try await #expect(run(store, count / 2) == count / 2)
+            try disk.empty()
+            _ = try await insist { try await store.add("after") }
+            try await #expect(run(store) == count - count / 2 + 1)
+        }
+    }
+
+    @Test(
+        "With room enough nothing is kept, and what a killed process has left is deleted; others' files stay"
+    )
+    func ample() async throws {
+        let file = try TemporaryFile()
+        let path = file.path + "-reserve"
+        let small = 100 << 20
+        let limit = small / 4 / 4_096
+        var reserve = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in small }
+        let hasChanged = reserve.look(at: 1, pageSize: 4_096)
+        #expect(hasChanged && reserve.walLimit == limit)
+        #expect(FileManager.default.fileExists(atPath: path))
+        var next = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in .max }
+        let hasChangedNext = next.look(at: 1, pageSize: 4_096)
+        #expect(!hasChangedNext && next.walLimit == nil)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        try "a person's".write(toFile: path, atomically: true, encoding: .utf8)
+        var last = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in small }
+        _ = last.look(at: 1, pageSize: 4_096)
+        let hasReleased = last.release()
+        #expect(last.byteCount == 0 && !hasReleased)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "a person's")
+        try FileManager.default.removeItem(atPath: path)
+    }
+}
+#endif
