@@ -1,12 +1,12 @@
 // The keeper of commands: see CSluiceCommands.h.
 //
 // It is forked from a process that may have threads, and so calls what is safe behind that alone: no memory is
-// allocated behind the fork. It is the parent of the commands, and on Linux of all that they leave behind: it learns
-// of each end by SIGCHLD, and a pid stays a command's own until it has asked for its status.
+// allocated behind the fork. It is the parent of the commands, or on Linux of the process that minds each (minder.c):
+// it learns of each end by SIGCHLD, and a pid stays a command's own until it has asked for its status.
 #define _GNU_SOURCE
 #define _DARWIN_C_SOURCE
-#include "CSluiceCommands.h"
-#include "messages.h"
+#include "keeper.h"
+#include "minder.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,179 +28,10 @@ extern char **environ;
 
 /// How often a group is looked at that ends unseen: not all of it need be children of the keeper's.
 #define LOOK_MILLISECONDS 10
-/// The descriptor of the socket in the keeper.
-#define SOCKET 3
-
-struct kept {
-    uint64_t command;
-    /// 0 where the place is free.
-    pid_t group;
-    int leader_runs;
-    /// The read ends of its output and errors; -1 where it has none. Else a write would end it once the other
-    /// process is gone.
-    int readers[CSLUICE_KEEPER_READERS];
-};
-
-struct keeper {
-    const char *command;
-    char **environment;
-    /// Where the variables of a command begin in it.
-    int inherited_count;
-    int patience;
-    struct kept *kept;
-    int capacity;
-    /// No place behind this one is taken.
-    int used;
-    /// The limits of descriptors that commands are to have.
-    struct rlimit limits;
-    /// Where `ps` finds the arguments; `NULL` where the system does not tell.
-    char *title;
-    size_t title_size;
-};
-
-// MARK: - News
-
-static int socket_has_ended = 0;
-
-static void tell(uint64_t command, uint32_t news, int32_t value) {
-    struct csluice_keeper_event event = {.command = command, .news = news, .value = value};
-    const char *bytes = (const char *)&event;
-    size_t count = sizeof event;
-    while (count > 0 && !socket_has_ended) {
-        ssize_t sent = send(SOCKET, bytes, count, 0);
-        if (sent < 0 && errno == EINTR) continue;
-        if (sent <= 0) {
-            socket_has_ended = 1;
-            return;
-        }
-        bytes += sent;
-        count -= (size_t)sent;
-    }
-}
-
-// MARK: - Commands
-
-static struct kept *find(struct keeper *keeper, uint64_t command) {
-    for (int index = 0; index < keeper->used; index++) {
-        struct kept *kept = &keeper->kept[index];
-        if (kept->group != 0 && kept->command == command) return kept;
-    }
-    return NULL;
-}
-
-static struct kept *free_place(struct keeper *keeper) {
-    for (int index = 0; index < keeper->used; index++) {
-        if (keeper->kept[index].group == 0) return &keeper->kept[index];
-    }
-    return keeper->used < keeper->capacity ? &keeper->kept[keeper->used++] : NULL;
-}
-
-static void drop(struct kept *kept) {
-    kept->group = 0;
-    for (int index = 0; index < CSLUICE_KEEPER_READERS; index++) {
-        if (kept->readers[index] >= 0) close(kept->readers[index]);
-    }
-}
-
-/// Becomes the command; returns an error number where it cannot.
-static int become(struct keeper *keeper, const int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
-    setrlimit(RLIMIT_NOFILE, &keeper->limits);
-    // Its group, which a signal reaches as a whole.
-    setpgid(0, 0);
-#if defined(__linux__)
-    // If even the keeper is killed.
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
-    for (int number = 1; number < NSIG; number++) {
-        if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_DFL);
-    }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    // Standard input, output and error are 0, 1 and 2.
-    for (int index = 0; index < CSLUICE_KEEPER_STREAMS; index++) {
-        if (dup2(descriptors[index], index) < 0) return errno;
-    }
-    char *const arguments[] = {"sh", "-c", (char *)keeper->command, NULL};
-    execve("/bin/sh", arguments, keeper->environment);
-    return errno;
-}
-
-static void start(
-    struct keeper *keeper, uint64_t command, char *variables, size_t byte_count,
-    int descriptors[CSLUICE_KEEPER_DESCRIPTORS]) {
-    for (int index = 0; index < CSLUICE_KEEPER_STREAMS; index++) {
-        if (descriptors[index] < 0) return tell(command, CSLUICE_KEEPER_FAILED, EMFILE);
-    }
-    struct kept *place = free_place(keeper);
-    if (place == NULL) return tell(command, CSLUICE_KEEPER_FAILED, EAGAIN);
-    int count = keeper->inherited_count;
-    for (size_t offset = 0; offset < byte_count && count < keeper->inherited_count + CSLUICE_KEEPER_VARIABLES;) {
-        keeper->environment[count++] = variables + offset;
-        offset += strlen(variables + offset) + 1;
-    }
-    keeper->environment[count] = NULL;
-    // It shares this process's memory until it has become the command, so that its error is told here.
-    volatile int error = 0;
-#if defined(__linux__)
-    pid_t process = vfork();
-#else
-    pid_t process = fork();
-#endif
-    if (process == 0) {
-        error = become(keeper, descriptors);
-        _exit(127);
-    }
-    if (process < 0) return tell(command, CSLUICE_KEEPER_FAILED, errno);
-    if (error != 0) {
-        while (waitpid(process, NULL, 0) < 0 && errno == EINTR) {}
-        return tell(command, CSLUICE_KEEPER_FAILED, error);
-    }
-    // Both do it, whoever comes first: a signal to the group must not miss it.
-    setpgid(process, process);
-    *place = (struct kept){.command = command, .group = process, .leader_runs = 1};
-    // The place has them now.
-    for (int index = 0; index < CSLUICE_KEEPER_READERS; index++) {
-        place->readers[index] = descriptors[CSLUICE_KEEPER_STREAMS + index];
-        descriptors[CSLUICE_KEEPER_STREAMS + index] = -1;
-    }
-    tell(command, CSLUICE_KEEPER_STARTED, process);
-}
-
-/// Asks for the status of what has ended, and looks which groups have gone.
-///
-/// @return Whether a group is left whose first process has ended.
-static int look(struct keeper *keeper) {
-    int status = 0;
-    pid_t process = 0;
-    while ((process = waitpid(-1, &status, WNOHANG)) != 0) {
-        if (process < 0 && errno == EINTR) continue;
-        if (process < 0) break;
-        for (int index = 0; index < keeper->used; index++) {
-            struct kept *kept = &keeper->kept[index];
-            if (kept->group != process || !kept->leader_runs) continue;
-            kept->leader_runs = 0;
-            tell(kept->command, CSLUICE_KEEPER_ENDED, status);
-        }
-    }
-    int has_rest = 0;
-    for (int index = 0; index < keeper->used; index++) {
-        struct kept *kept = &keeper->kept[index];
-        if (kept->group == 0 || kept->leader_runs) continue;
-        if (kill(-kept->group, 0) != 0 && errno == ESRCH) {
-            drop(kept);
-            tell(kept->command, CSLUICE_KEEPER_GONE, 0);
-        } else {
-            has_rest = 1;
-        }
-    }
-    while (keeper->used > 0 && keeper->kept[keeper->used - 1].group == 0) keeper->used--;
-    return has_rest;
-}
 
 static void signal_all(struct keeper *keeper, int number) {
     for (int index = 0; index < keeper->used; index++) {
-        if (keeper->kept[index].group != 0) kill(-keeper->kept[index].group, number);
+        if (keeper->kept[index].process != 0) csluice_signal(&keeper->kept[index], number);
     }
 }
 
@@ -232,19 +63,16 @@ static int serve(struct keeper *keeper) {
     switch (request.what) {
     case CSLUICE_KEEPER_RUN:
         if (request.value > sizeof variables || !receive_all(variables, request.value)) return 0;
-        start(keeper, request.command, variables, request.value, descriptors);
+        csluice_start(keeper, request.command, variables, request.value, descriptors);
         break;
     case CSLUICE_KEEPER_SIGNAL:
-        kept = find(keeper, request.command);
-        if (kept != NULL) {
-            kill(-kept->group, (int)request.value);
-            // What has been stopped would not heed it.
-            kill(-kept->group, SIGCONT);
-        }
+        kept = csluice_find(keeper, request.command);
+        if (kept != NULL) csluice_signal(kept, (int)request.value);
         break;
     case CSLUICE_KEEPER_FORGET:
-        kept = find(keeper, request.command);
-        if (kept != NULL) drop(kept);
+        kept = csluice_find(keeper, request.command);
+        if (kept == NULL) break;
+        csluice_leave(kept);
         break;
     }
     for (int index = 0; index < CSLUICE_KEEPER_DESCRIPTORS; index++) {
@@ -280,7 +108,7 @@ static void drain(struct keeper *keeper) {
     static char bytes[65536];
     for (int index = 0; index < keeper->used; index++) {
         struct kept *kept = &keeper->kept[index];
-        for (int reader = 0; kept->group != 0 && reader < CSLUICE_KEEPER_READERS; reader++) {
+        for (int reader = 0; kept->process != 0 && reader < CSLUICE_KEEPER_READERS; reader++) {
             if (kept->readers[reader] < 0) continue;
             fcntl(kept->readers[reader], F_SETFL, O_NONBLOCK);
             // No more than this at a time: one that writes without end must not keep it from the others.
@@ -291,29 +119,19 @@ static void drain(struct keeper *keeper) {
 
 /// Ends what is left.
 static void end(struct keeper *keeper, const sigset_t *mask) {
-    socket_has_ended = 1;
+    csluice_socket_has_ended = 1;
     signal_all(keeper, SIGTERM);
-    signal_all(keeper, SIGCONT);
     long long deadline = milliseconds() + keeper->patience;
     int is_over = 0;
-    look(keeper);
+    csluice_look(keeper);
     while (keeper->used > 0) {
         if (milliseconds() >= deadline) is_over = 1;
         // Again and again: a group may have got new members between two looks.
         if (is_over) signal_all(keeper, SIGKILL);
         drain(keeper);
         wait_for(0, LOOK_MILLISECONDS, mask);
-        look(keeper);
+        csluice_look(keeper);
     }
-}
-
-static void close_from(int first) {
-#if defined(__linux__) && defined(SYS_close_range)
-    if (syscall(SYS_close_range, (unsigned)first, ~0U, 0) == 0) return;
-#endif
-    long last = sysconf(_SC_OPEN_MAX);
-    if (last < 0 || last > 65536) last = 65536;
-    for (int descriptor = first; descriptor < last; descriptor++) close(descriptor);
 }
 
 /// Takes no part in what concerns the process that it was forked from.
@@ -328,7 +146,7 @@ static void settle_in(struct keeper *keeper, int socket) {
     }
     if (socket != SOCKET) dup2(socket, SOCKET);
     fcntl(SOCKET, F_SETFD, FD_CLOEXEC);
-    close_from(SOCKET + 1);
+    csluice_close_from(SOCKET + 1);
     // Room for the read ends of all commands.
     getrlimit(RLIMIT_NOFILE, &keeper->limits);
     struct rlimit limits = keeper->limits;
@@ -359,12 +177,15 @@ static void keep(struct keeper *keeper, int socket) {
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_SETMASK, &children, NULL);
+#if defined(__linux__)
+    csluice_minder_prepare();
+#endif
     struct sigaction action = {.sa_handler = notice};
     sigaction(SIGCHLD, &action, NULL);
     sigemptyset(&mask);
     settle_in(keeper, socket);
-    while (!socket_has_ended) {
-        int has_rest = look(keeper);
+    while (!csluice_socket_has_ended) {
+        int has_rest = csluice_look(keeper);
         if (wait_for(1, has_rest ? LOOK_MILLISECONDS : -1, &mask) && !serve(keeper)) break;
     }
     end(keeper, &mask);

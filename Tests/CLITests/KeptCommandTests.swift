@@ -206,7 +206,9 @@ import Testing
         try await place.enqueue("q")
         let pipe = try place.makePipe("never")
         var command: pid_t?
-        let script = "echo \"$PPID $$\"; read line < '\(pipe)'"
+        // The parent of its parent.
+        let find = "read -r pid name state keeper rest < \"/proc/$PPID/stat\""
+        let script = "\(find); echo \"$keeper $$\"; read line < '\(pipe)'"
         let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, _ in
             let processes = line.split(separator: " ").compactMap { pid_t($0) }
             guard processes.count == 2 else { return #expect(line.contains("has been killed")) }

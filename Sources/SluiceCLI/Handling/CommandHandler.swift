@@ -24,14 +24,18 @@ struct CommandHandler: Sendable {
     let keeper: CommandKeeper
     /// How long a command may take to end after SIGTERM.
     let patience: Duration
+    /// Whether an attempt ends with the command's first process, and not with the last that it has started.
+    let leavesDescendants: Bool
     let stop: StopRequests
     let lacks = LackRemarks()
-    private let hasLeftOutput = Flag()
-    /// How long output and errors are read after the command's end, if they are silent.
+    private let hasRemarked = Flag()
+    /// How long a command that has ended may leave processes without a remark; and how long its output and
+    /// errors are read if they are silent and it leaves them.
     private static let silence: Duration = .seconds(1)
 
-    init(keeper: CommandKeeper, patience: Duration, stop: StopRequests) {
+    init(keeper: CommandKeeper, patience: Duration, leavesDescendants: Bool, stop: StopRequests) {
         (self.keeper, self.patience, self.stop) = (keeper, patience, stop)
+        self.leavesDescendants = leavesDescendants
     }
 
     func handle(_ payload: String, _ attempt: Attempt) async throws -> Outcome {
@@ -47,12 +51,18 @@ struct CommandHandler: Sendable {
         }
         let (lines, tail) = (OutputLines(), ErrorLines())
         let end = await withTaskCancellationHandler {
-            let watch = Task { await leave([output, errors], to: command) }
+            let watch = Task {
+                if !leavesDescendants { await awaitDescendants(of: command) }
+                await leave([output, errors], to: command)
+            }
             errors.begin(for: Terminal.errors) { tail.take($0) }
             await output.read(for: Terminal.output) { lines.take($0) }
             await errors.end()
+            let end = await command.ended.wait()
+            // Until then something of the attempt may still work on the action (G3).
+            if !leavesDescendants { await command.gone.wait() }
             watch.cancel()
-            return await command.ended.wait()
+            return end
         } onCancel: {
             command.end([(.zero, SIGTERM), (patience, SIGKILL)])
             Task {
@@ -61,13 +71,15 @@ struct CommandHandler: Sendable {
                 errors.stop()
             }
         }
-        // The command's children may react to SIGTERM more slowly than the shell, or not at all.
-        if Task.isCancelled { await command.gone.wait() } else { command.forget() }
+        if leavesDescendants {
+            // The command's children may react to SIGTERM more slowly than the shell, or not at all.
+            if Task.isCancelled { await command.gone.wait() } else { command.forget() }
+        }
         let delay = lines.finish()
         return try await outcome(of: CommandEnded(end: end, errors: tail.tail, delay: delay))
     }
 
-    /// Stops reading when the command has ended and its children, which have a pipe open, write nothing.
+    /// Stops reading when the command has ended and others, which have a pipe open, write nothing.
     private func leave(_ outputs: [CommandOutput], to command: KeptCommand) async {
         _ = await command.ended.wait()
         var counts: [Int]
@@ -76,11 +88,26 @@ struct CommandHandler: Sendable {
             do { try await Task.sleep(for: Self.silence) } catch { return }
         } while counts != outputs.map(\.pieceCount) || outputs.contains(where: \.isPaused)
         for output in outputs { output.stop() }
-        guard !hasLeftOutput.exchange(true) else { return }
+        guard !hasRemarked.exchange(true) else { return }
         Terminal.remark(
             "a command has ended, but a process that it started still has its standard output or error "
                 + "open: sluice does not wait for it, and its output is lost; redirect it"
         )
+    }
+
+    /// Waits for all that a command has started, and says once that the attempt lasts as long.
+    private func awaitDescendants(of command: KeptCommand) async {
+        _ = await command.ended.wait()
+        let remark = Task {
+            do { try await Task.sleep(for: Self.silence) } catch { return }
+            guard !command.isEnding, !hasRemarked.exchange(true) else { return }
+            Terminal.remark(
+                "a command has ended, but processes that it started still run: its attempt lasts until they "
+                    + "have ended; if they are to stay, as a daemon, give --leave-descendants"
+            )
+        }
+        await command.gone.wait()
+        remark.cancel()
     }
 
     private func start(

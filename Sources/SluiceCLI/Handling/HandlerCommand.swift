@@ -15,9 +15,20 @@ struct HandlerCommand: ParsableArguments {
     )
     var pipe: String?
 
+    @Flag(
+        help: ArgumentHelp(
+            "An attempt of --exec ends with the command itself: processes that it leaves, such as a daemon, "
+                + "run on, and its queue goes on beside them."
+        )
+    )
+    var leaveDescendants = false
+
     func validate() throws {
         guard (exec == nil) != (pipe == nil) else {
             throw ValidationError("give one of --exec and --pipe")
+        }
+        if leaveDescendants && exec == nil {
+            throw ValidationError("--leave-descendants needs --exec: a process of --pipe stays")
         }
     }
 
@@ -42,7 +53,12 @@ struct HandlerCommand: ParsableArguments {
         _ stop: StopRequests
     ) throws -> HandlerProcess? {
         guard pipe != nil else {
-            let command = CommandHandler(keeper: keeper, patience: times.patience, stop: stop)
+            let command = CommandHandler(
+                keeper: keeper,
+                patience: times.patience,
+                leavesDescendants: leaveDescendants,
+                stop: stop
+            )
             try policy.route(broker) { payload, attempt in try await command.handle(payload, attempt) }
             return nil
         }

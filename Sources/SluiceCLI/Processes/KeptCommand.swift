@@ -23,6 +23,10 @@ final class KeptCommand: Sendable {
 
     private let keeper: CommandKeeper
     private let group = Mutex<pid_t?>(nil)
+    private let ending = Atomic(false)
+
+    /// Whether it was asked to end.
+    var isEnding: Bool { ending.load(ordering: .relaxed) }
 
     init(number: UInt64, keeper: CommandKeeper) {
         self.number = number
@@ -35,6 +39,7 @@ final class KeptCommand: Sendable {
 
     /// Sends signals to the group, each after a wait, until it is gone.
     func end(_ steps: [(wait: Duration, signal: Int32)]) {
+        ending.store(true, ordering: .relaxed)
         let task = Task {
             for step in steps {
                 if step.wait > .zero {

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import SluiceSQLite
 import SluiceTestKit
 import Testing
@@ -37,6 +38,20 @@ import Testing
         clock.advance(by: .seconds(1))
         try await b.store.takeOffDead()
         #expect(try runners == ["2"])
+    }
+
+    @Test("G3: one that was stopped keeps its claims after its lease, while the keeper of its commands lives")
+    func stopped() {
+        let parent = ProcessIdentity.of(Int64(getppid()))
+        let over = LeaseEnd(0, nil)
+        let later = Timestamp(microseconds: 1)
+        func row(_ keeper: ProcessIdentity?) -> RunnerRow {
+            RunnerRow(epoch: 1, process: parent, keeper: keeper, nonce: 1, lease: over)
+        }
+        #expect(row(nil).hasGone(seenFrom: .current, at: later))
+        #expect(!row(parent).hasGone(seenFrom: .current, at: later))
+        let dead = ProcessIdentity(pid: parent.pid, mark: parent.mark + "0")
+        #expect(row(dead).hasGone(seenFrom: .current, at: later))
     }
 
     @Test("G3: one whose own lease is over, though for it no time has passed, takes nobody off either")

@@ -53,15 +53,23 @@ struct RunnerRow: Sendable {
     }
 
     /// Returns whether it runs nothing any more: its process has ended, or its lease has.
+    ///
+    /// A stopped process, as after Ctrl-Z, does not renew its lease, and the programs that it started run on:
+    /// as long as their keeper lives, they may.
     func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        hasEnded(seenFrom: me) || (isLeaseOver(at: now) && leftover(seenFrom: me) == nil)
+        hasEnded(seenFrom: me) || (isLeaseOver(at: now) && !isKept(seenFrom: me))
     }
 
     /// Like ``hasGone(seenFrom:at:)``, for a process that does not remove it: one seen alive keeps its claims
     /// until a runner removes it, as it may only have waited for a lock.
     func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me)
-            || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && leftover(seenFrom: me) == nil)
+            || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && !isKept(seenFrom: me))
+    }
+
+    /// Returns whether the keeper lives that starts and ends programs for this process.
+    private func isKept(seenFrom me: ProcessIdentity) -> Bool {
+        keeper?.lives(seenFrom: me) == true && !mutant("keeper of a stopped process")
     }
 
     /// Returns whether its process has certainly ended, with all programs that its handlers had started.
