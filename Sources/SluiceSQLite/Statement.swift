@@ -74,6 +74,34 @@ package final class Statement {
         return elements
     }
 
+    /// Reads the rows in pages, while `body` returns `true`; the last page may be shorter.
+    ///
+    /// It is one run of the statement: `body` must not use it.
+    package func pages<Element>(
+        of count: Int,
+        _ read: (Row) -> Element,
+        _ body: ([Element]) throws -> Bool
+    ) throws {
+        var page: [Element] = []
+        do {
+            while try step() {
+                var isDamaged = false
+                page.append(
+                    withUnsafeMutablePointer(to: &isDamaged) { read(Row(handle: handle, damage: $0)) }
+                )
+                if isDamaged { throw damaged }
+                guard page.count == count else { continue }
+                guard try body(page) else { return try reset() }
+                page.removeAll(keepingCapacity: true)
+            }
+        } catch {
+            // This error is thrown; the one of the reset is the same.
+            sqlite3_reset(handle)
+            throw error
+        }
+        if !page.isEmpty { _ = try body(page) }
+    }
+
     @usableFromInline var damaged: SQLiteError {
         SQLiteError(code: .corrupt, message: "a row holds a value that its table does not allow", sql: sql)
     }

@@ -52,7 +52,7 @@ extension Broker {
         let found = Mutex<[QueueStatus]>([])
         let isRunHere = isRunning
         let now = options.clock.now
-        let pageSize = states == nil ? limit : Self.queuePage
+        let pageSize = min(limit, Self.queuePage)
         try await store.queueFacts(form, among: dirty, after: name, page: pageSize) { [self] file, page in
             let lock = isRunHere ? store.lockInTheWay(walPath: file.walPath) : nil
             return found.withLock { found in
@@ -76,7 +76,7 @@ extension Broker {
         var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
         let mine = isRunHere ? store.runners.epoch : nil
         if let owner = file.runners.first(where: { $0.epoch == facts.runningEpoch && $0.epoch != mine }) {
-            because.append(.owned(by: "process \(owner.process)"))
+            because.append(.owned(by: owner.name))
         } else if isRunHere {
             if because.isEmpty { because = [readiness(facts, file, now)] }
             // These obstacles say more than that the head is about to start.
@@ -92,7 +92,7 @@ extension Broker {
         } else {
             if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
             // A queue that waits belongs to no process: any of them may run it.
-            because += file.runners.filter { !$0.hasDied }.map { .owned(by: "process \($0.process)") }
+            because += file.runners.filter { !$0.hasDied }.map { .owned(by: $0.name) }
         }
         return QueueStatus(
             queue: facts.name,

@@ -26,21 +26,8 @@ extension Store {
                 numbers = number
             }
             let first = name.map { max(start, $0.rawValue + "\u{0}") } ?? start
-            var end: QueueID?
-            while true {
-                let page = try QueueFacts.read(
-                    file,
-                    among: numbers,
-                    from: first,
-                    to: last,
-                    after: end,
-                    live,
-                    limit: limit
-                )
-                guard body(facts, page), page.count == limit else { return }
-                // With a single name there is nothing after it.
-                if case .exact = form { return }
-                end = page.last?.id
+            try QueueFacts.read(file, among: numbers, from: first, to: last, live, page: limit) { page in
+                body(facts, page)
             }
         }
     }

@@ -51,8 +51,11 @@ extension DatabaseFile {
     /// Applies the settings of a connection that only reads.
     func setReading(_ connection: Connection) throws {
         connection.harden()
-        for pragma in [Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false)] {
-            try connection.set(pragma)
-        }
+        let pragmas = [
+            Pragma("query_only", true), Pragma("mmap_size", 0), Pragma("trusted_schema", false),
+            // Who looks because a disk is full needs no temporary files.
+            Pragma("temp_store", "MEMORY", answers: "2"),
+        ]
+        for pragma in pragmas { try connection.set(pragma) }
     }
 }

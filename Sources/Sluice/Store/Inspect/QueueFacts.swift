@@ -28,17 +28,20 @@ struct QueueFacts: Sendable {
     let gates: [GateName]
     let expiresAt: Timestamp?
 
+    /// Reads queues by name, page after page in one pass, while `body` returns `true`.
+    ///
+    /// One pass, since the newest actions of all queues are sorted for it.
     static func read(
         _ connection: Connection,
         among numbers: String?,
         from first: String,
         to last: String?,
-        after end: QueueID?,
         _ live: String,
-        limit: Int
-    ) throws(SQLiteError) -> [QueueFacts] {
-        try statement(connection, among: numbers).bind(1, first).bind(2, last).bind(3, live).bind(4, limit)
-            .bind(5, end?.rawValue).all(QueueFacts.init)
+        page: Int,
+        _ body: ([QueueFacts]) throws -> Bool
+    ) throws {
+        try statement(connection, among: numbers).bind(1, first).bind(2, last).bind(3, live)
+            .pages(of: page, QueueFacts.init, body)
     }
 
     /// Returns the number of a queue as a JSON array; `nil` if no action has named it.
@@ -65,25 +68,22 @@ struct QueueFacts: Sendable {
                  WHERE l.queue_id = q.queue_id AND l.not_before_us IS NOT NULL
                  ORDER BY l.not_before_us, l.sort_key, l.id LIMIT 1))
             LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
-            WHERE (q.name, q.queue_id) > (
-                      -- Not by the name as read: in a damaged file, what is no text reads differently.
-                      coalesce((SELECT n.name FROM sluice_queue_rows AS n WHERE n.queue_id = ?5), ?1),
-                      coalesce(?5, -9e999))
+            WHERE q.name >= ?1
               -- The blob sorts after every name, also one that is no text in a damaged file.
               AND q.name < coalesce(?2, x'ffffffffffffffff') AND (c.claim IS NOT NULL OR d.depth > 0)
-            ORDER BY q.name, q.queue_id LIMIT ?4
+            ORDER BY q.name, q.queue_id
             """
         guard let numbers else { return try connection.cached(all) }
         // The queues between them are not read, and of the newest actions only theirs are sorted.
         let some = all.description.replacing(
             "FROM sluice_queue_rows AS q JOIN",
-            with: "FROM json_each(?6) AS j CROSS JOIN sluice_queue_rows AS q ON q.queue_id = j.value JOIN"
+            with: "FROM json_each(?4) AS j CROSS JOIN sluice_queue_rows AS q ON q.queue_id = j.value JOIN"
         )
         let depths = Self.depths.map { "WITH sluice_queue_depths AS (\($0)) " } ?? ""
-        return try connection.prepare(depths + some).bind(6, numbers)
+        return try connection.prepare(depths + some).bind(4, numbers)
     }
 
-    /// The query of the view `sluice_queue_depths` for the queues of parameter 6.
+    /// The query of the view `sluice_queue_depths` for the queues of parameter 4.
     static let depths: String? = {
         let start = "CREATE VIEW sluice_queue_depths AS\n"
         let newest = "WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered') AND "
@@ -91,7 +91,7 @@ struct QueueFacts: Sendable {
             guard let view = migration.sql.split(separator: ";\n").first(where: { $0.contains(start) }),
                 let query = view.firstRange(of: start).map({ view[$0.upperBound...] })
             else { continue }
-            let part = "\(newest)a.queue_id IN (SELECT value FROM json_each(?6)) AND "
+            let part = "\(newest)a.queue_id IN (SELECT value FROM json_each(?4)) AND "
             return String(query.replacing(newest, with: part))
         }
         return nil
