@@ -37,7 +37,7 @@ extension Store {
     ) async throws(SluiceError) -> Int {
         try await write(sync: .owed) { transaction in
             let waiting = endsWaits ? try transaction.waits.endWaits(form) : []
-            return try transaction.batches.runNow(form, isBatched).union(waiting).count
+            return try transaction.batches.runNow(form, ended: waiting, isBatched).union(waiting).count
         }
     }
 }

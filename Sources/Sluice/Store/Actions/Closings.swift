@@ -97,7 +97,7 @@ final class Closings: TransactionSubject {
 
     /// Reports that a gate has opened, to the actions that wait for it and to observers.
     func opened(_ opening: GateOpening) throws(SQLiteError) {
-        core.opened(opening)
+        try core.opened(opening)
         try schedule.expectOpening(for: opening.gate)
         core.events.record(.gateOpened) { $0.gate = opening.gate }
     }

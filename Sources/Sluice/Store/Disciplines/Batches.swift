@@ -103,8 +103,10 @@ final class Batches: TransactionSubject {
         for queue in queues { core.touch(queue) }
     }
 
+    /// Starts batches of queues with actions in their order, or whose `ended` waits let some return to it.
     func runNow(
         _ form: QueuePattern.Form,
+        ended: Set<QueueID>,
         _ isBatched: (QueueName) -> Bool
     ) throws(SQLiteError) -> Set<QueueID> {
         let (first, last) = form.bounds
@@ -113,12 +115,14 @@ final class Batches: TransactionSubject {
             FROM sluice_queue_rows AS q LEFT JOIN sluice_batch_rows AS b ON b.queue_id = q.queue_id
             WHERE q.name >= ?1 AND (?2 IS NULL OR q.name < ?2) AND NOT coalesce(b.is_open, 0)
               AND (EXISTS (SELECT 1 FROM sluice_order_rows AS o WHERE o.queue_id = q.queue_id)
+                   OR q.queue_id IN (SELECT value FROM json_each(?3))
                    OR q.queue_id IN (
                        SELECT a.queue_id FROM sluice_action_rows AS a
                        WHERE a.id > (SELECT value FROM sluice_counters WHERE name = 'ordered')
                          AND a.not_before_us IS NULL))
             """
-        let queues = try connection.cached(query).bind(1, first).bind(2, last).all {
+        let list = "[\(ended.map { "\($0.rawValue)" }.joined(separator: ","))]"
+        let queues = try connection.cached(query).bind(1, first).bind(2, last).bind(3, list).all {
             (id: QueueID(rawValue: $0.int64(0)), name: QueueName($0.text(1)), isGathering: $0.bool(2))
         }
         let started = queues.filter { $0.isGathering || isBatched($0.name) }
@@ -159,7 +163,7 @@ final class Batches: TransactionSubject {
         var oldest: Timestamp?
     }
 
-    /// Counts those of some actions that wait in a queue and do not run, up to a number.
+    /// Counts those of some actions that wait in a queue, and are at no closed gate, up to a number.
     private func waiting(
         in queue: QueueID,
         upTo limit: Int,
@@ -174,8 +178,12 @@ final class Batches: TransactionSubject {
                 SELECT a.enqueued_at_us FROM sluice_order_rows AS o
                 CROSS JOIN sluice_action_rows AS a
                     ON a.id = o.action_id AND a.queue_id = o.queue_id AND a.sort_key = o.sort_key
+                LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
                 WHERE o.queue_id = ?1 AND o.action_id BETWEEN ?4 AND ?3 AND a.not_before_us IS NULL
                   AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?1 AND action_id = a.id)
+                  AND (a.gate IS NULL OR a.gate IN (SELECT name FROM sluice_gate_rows WHERE is_open))
+                  AND (s.waits_for_gate IS NULL
+                       OR s.waits_for_gate IN (SELECT name FROM sluice_gate_rows WHERE is_open))
                 LIMIT ?2)
             """
         ).bind(1, queue.rawValue).bind(2, limit).bind(3, min(ordered, actions.upperBound.rawValue))
@@ -192,8 +200,12 @@ final class Batches: TransactionSubject {
             let found = try connection.cached(
                 """
                 SELECT a.enqueued_at_us FROM sluice_action_rows AS a
+                LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
                 WHERE a.id = ?1 AND a.queue_id = ?2 AND a.not_before_us IS NULL
                   AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows WHERE queue_id = ?2 AND action_id = a.id)
+                  AND (a.gate IS NULL OR a.gate IN (SELECT name FROM sluice_gate_rows WHERE is_open))
+                  AND (s.waits_for_gate IS NULL
+                       OR s.waits_for_gate IN (SELECT name FROM sluice_gate_rows WHERE is_open))
                 """
             ).bind(1, action.rawValue).bind(2, queue.rawValue).first { Timestamp(microseconds: $0.int64(0)) }
             guard let time = found else { continue }

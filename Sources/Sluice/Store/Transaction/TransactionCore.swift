@@ -294,7 +294,14 @@ final class TransactionCore {
         events.reportedControls = nil
     }
 
-    func opened(_ opening: GateOpening) { openings.append(opening) }
+    /// Records that a gate has opened; queues that gather a batch count the actions that waited for it.
+    func opened(_ opening: GateOpening) throws(SQLiteError) {
+        openings.append(opening)
+        let gathering = try connection.cached("SELECT queue_id FROM sluice_batch_rows WHERE is_open = 0")
+            .all { QueueID(rawValue: $0.int64(0)) }
+        touchedQueues.formUnion(gathering)
+    }
+
     func expectEnd(at time: Timestamp) { nextEnd = min(nextEnd ?? time, time) }
 
     /// Reads which gates other connections have opened or closed for a time, and whether a hold has changed.
@@ -305,7 +312,7 @@ final class TransactionCore {
         let controls = try controls()
         for (name, gate) in controls.gates {
             if gate.isOpen && gate.opening > seenOpening {
-                opened(GateOpening(of: name, closedFor: gate.closedFor))
+                try opened(GateOpening(of: name, closedFor: gate.closedFor))
             }
             if let end = gate.opensAt { expectEnd(at: end) }
         }
