@@ -4,7 +4,7 @@ public struct Outcome: Sendable, Hashable {
         case success
         case successWriting(SettlingClosure)
         /// `nil`: the delay of the route's retry policy.
-        case retry(after: Duration?, whenOpen: GateName?, closes: Bool = false)
+        case retry(after: Duration?, whenOpen: GateName?, closes: Bool = false, reason: String? = nil)
         case fail(reason: String)
         case halt(reason: String)
         /// `nil`: the delay of the route's options.
@@ -43,9 +43,15 @@ public struct Outcome: Sendable, Hashable {
 
     /// Try again after a delay, at most 100 years; until then, nothing of the queue runs.
     ///
-    /// The route's limit of attempts still counts. Zero or less is at once.
-    public static func retry(after delay: Duration) -> Outcome {
-        Outcome(storage: .retry(after: delay, whenOpen: nil))
+    /// The route's limit of attempts still counts. Zero or less is at once. The reason, at most
+    /// ``SluiceError/maximumTextByteCount`` bytes without the payload, becomes the last error.
+    public static func retry(after delay: Duration, because reason: String? = nil) -> Outcome {
+        Outcome(storage: .retry(after: delay, whenOpen: nil, reason: reason))
+    }
+
+    /// Try again, if and when the route's retry policy says, with a reason, which becomes the last error.
+    public static func retry(because reason: String) -> Outcome {
+        Outcome(storage: .retry(after: nil, whenOpen: nil, reason: reason))
     }
 
     /// Try again as soon as a gate opens.

@@ -19,8 +19,8 @@ struct JSONOutput {
         let hashes: Int
     }
 
-    /// More than user types nest; deeper values are left to Foundation.
-    static let maximumDepth = 128
+    /// As deep as any JSON that is accepted; Foundation's encoder refuses one level less.
+    static let maximumDepth = JSONGrammar.maximumDepth
 
     private(set) var isOrdinary = true
     private var bytes: GrowingBuffer<UInt8>

@@ -7,10 +7,10 @@ public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
     /// The most attempts.
     public let attempts: Int
 
-    /// Makes a policy; a limit below one counts as one.
+    /// Makes a policy; a route with a limit below one is refused as ``SluiceError/Code/invalidOptions``.
     public init(_ base: Base, attempts: Int) {
         self.base = base
-        self.attempts = max(attempts, 1)
+        self.attempts = attempts
     }
 
     /// Gives up when the attempts are used up, and calls ``base`` otherwise.
@@ -21,6 +21,19 @@ public struct LimitedRetry<Base: RetryPolicy>: RetryPolicy {
         let isLast = failure.attempt.number >= attempts && !mutant("attempts")
         return isLast ? .giveUp : base.decision(after: failure, using: &generator)
     }
+}
+
+extension LimitedRetry: CheckedRetryPolicy {
+    var fault: String? {
+        if attempts < 1 { return "a route's limit of attempts is \(attempts); give 1 or more" }
+        return (base as? any CheckedRetryPolicy)?.fault
+    }
+}
+
+/// A retry policy whose values may be wrong.
+protocol CheckedRetryPolicy {
+    /// The fault in words; `nil` if there is none.
+    var fault: String? { get }
 }
 
 extension RetryPolicy where Self == LimitedRetry<FixedRetry> {

@@ -47,6 +47,7 @@ public struct RouteOptions: Sendable {
     func validate() throws(SluiceError) {
         for gate in gates { try gate.validate() }
         try rate?.validate()
+        if let fault = (retry as? any CheckedRetryPolicy)?.fault { throw SluiceError(.invalidOptions, fault) }
         if let timeout, timeout <= .zero {
             throw SluiceError(.invalidOptions, "a route's timeout is not positive")
         }

@@ -16,14 +16,15 @@ extension Settlement {
             _ error: (any Error)?,
             after delay: Duration? = nil,
             whenOpen gate: GateName? = nil,
-            closes: Bool = false
+            closes: Bool = false,
+            because why: String? = nil
         ) -> Settlement {
             let text: String
             switch (reason, error) {
             case (.stop, _): return .stop
             case (.timeout, _): text = "timed out after \(options.timeout ?? .zero)"
             case (_, let error?): text = "\(error)"
-            case (_, nil): text = "the handler asked for a retry"
+            case (_, nil): text = why ?? "the handler asked for a retry"
             }
             let failure = AttemptFailure(attempt: attempt, error: error, reader: reader)
             switch options.retry.decision(after: failure, using: &generator) {
@@ -43,8 +44,8 @@ extension Settlement {
             case .fail(let reason): self = .fail(.failed, options.failure.failed, error: reason)
             case .halt(let reason):
                 self = .fail(.failed, mutant("halt") ? options.failure.failed : .block, error: reason)
-            case .retry(let delay, let gate, let closes):
-                self = tried(nil, after: delay, whenOpen: gate, closes: closes)
+            case .retry(let delay, let gate, let closes, let why):
+                self = tried(nil, after: delay, whenOpen: gate, closes: closes, because: why)
             // No route has taken it; a cancelled attempt was not passed on.
             case .notMine where reason == nil:
                 let delay = max(options.releaseDelay, Self.notMineDelay)

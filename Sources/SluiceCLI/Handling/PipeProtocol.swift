@@ -116,8 +116,10 @@ extension PipeProtocol.Answer {
         case "fail": return .success(.fail(reason ?? "the handler failed it"))
         case "release": return .success(.release)
         case "retry":
-            if let delay = after.flatMap(Seconds.delay) { return .success(.retry(after: delay)) }
-            return reason.map { .failure(HandlerError($0)) } ?? .success(.retry)
+            if let delay = after.flatMap(Seconds.delay) {
+                return .success(.retry(after: delay, because: reason))
+            }
+            return .success(reason.map { .retry(because: $0) } ?? .retry)
         default: return .failure(HandlerError("the handler gave the unknown outcome '\(outcome.prefix(40))'"))
         }
     }

@@ -118,7 +118,7 @@ struct JSONWriterTests {
         expectLeft(Float.infinity)
         expectLeft(["é": 1])
         expectLeft(["a\"b": 1])
-        expectLeft(PayloadTypes.Tree(depth: 100))
+        expectLeft(PayloadTypes.Tree(depth: 300))
     }
 
     @Test("What is out of the order of a stack is left to Foundation, even if errors are swallowed")

@@ -128,8 +128,18 @@ import Testing
         #expect(Self.decision(policy, 2) == .retry(after: .seconds(2)))
         #expect(Self.decision(policy, 3) == .giveUp)
         #expect(Self.decision(policy, 10_000) == .giveUp)
-        #expect(Self.decision(FixedRetry(every: .zero).limited(to: 0), 1) == .giveUp)
-        #expect(Self.decision(FixedRetry(every: .zero).limited(to: -4), 1) == .giveUp)
+    }
+
+    @Test("A limit below one attempt is refused by the route", arguments: [0, -4])
+    func limitBelowOne(attempts: Int) async throws {
+        let broker = try await Broker.inMemory()
+        let refused = FixedRetry(every: .zero).limited(to: attempts)
+        for policy in [refused as any RetryPolicy, refused.limited(to: 2)] {
+            #expect(throws: SluiceError.self) {
+                try broker.route("*", Note.self, RouteOptions(retry: policy)) { _, _ in .success }
+            }
+        }
+        await broker.close()
     }
 
     @Test("Halting halts at once, also under a limit")
