@@ -193,7 +193,11 @@ let package = Package(
             path: "Benchmarks/Counted"
         ),
         // What tests of several targets have in common.
-        .target(name: "TestSupport", dependencies: ["SluiceSQLite", "Sluice"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: ["SluiceSQLite", "Sluice", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/TestSupport"
+        ),
         .testTarget(name: "SluiceSQLiteTests", dependencies: ["SluiceSQLite", "SluiceTestKit"]),
         // A disk, memory and a system that fail when a test asks them to.
         .target(name: "FaultVFS", dependencies: ["CSluiceSQLite"], path: "Tests/FaultVFS"),
@@ -260,13 +264,13 @@ let package = Package(
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(
             name: "CrashChild",
-            dependencies: ["FaultVFS", "SluiceSQLite", "Sluice", "SluiceTestKit"],
+            dependencies: ["FaultVFS", "SluiceSQLite", "Sluice", "SluiceTestKit", "TestSupport"],
             path: "Tests/CrashChild"
         ),
         // One of several processes on a file, which writes down what it does.
         .executableTarget(
             name: "HistoryWorker",
-            dependencies: [libpq, "SluiceSQLite", "Sluice", "SluicePostgres"],
+            dependencies: [libpq, "SluiceSQLite", "Sluice", "SluicePostgres", "TestSupport"],
             path: "Tests/HistoryWorker"
         ),
         // Writes to the engine's file by way of GRDB; without the trait it says that it cannot.

@@ -25,6 +25,7 @@ public final class Broker: Sendable {
     let wakeUps: WakeUps?
     let observers: Observers
     let stalls = StallWatch()
+    let oversights = Oversights()
     let life = Mutex(Life())
     private let wakes = Atomic(0)
     let suspension: Suspension
@@ -77,6 +78,7 @@ public final class Broker: Sendable {
                 timeOut: { [runner] claim in runner.timeOut(claim) },
                 perform: { [weak self] chore in self?.perform(chore) },
                 waits: { [weak self] queue in self?.observers.poke(queue) },
+                meets: { [weak self] gate in self?.noteClosedGate(gate) },
                 rests: { [weak self] in self?.rests() },
                 stopped: { [weak self] in self?.stopped() }
             )

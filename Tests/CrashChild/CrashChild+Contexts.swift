@@ -5,6 +5,7 @@ import Synchronization
 
 #if canImport(Darwin)
 import Darwin
+import TestSupport
 #endif
 
 extension CrashChild {
@@ -13,7 +14,7 @@ extension CrashChild {
     ///
     /// Writes to standard output the most threads that there were, and what the callbacks have seen.
     static func useContexts(file: String, queues: Int, actions: Int) async throws {
-        var options = BrokerOptions()
+        var options = BrokerOptions.silent
         options.concurrency = queues
         options.engineQueue = DispatchQueue(label: "engine", qos: .utility)
         options.handlerExecutor = DispatchExecutor(

@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import Synchronization
+import TestSupport
 
 extension CrashChild {
     /// `fork FILE`: forks while the file is open, and has both processes go on with it.
@@ -119,7 +120,7 @@ extension CrashChild {
             }
         }
         await broker.close()
-        var options = BrokerOptions()
+        var options = BrokerOptions.silent
         options.file.role = .readOnly
         let reader = try await Broker(file: file, options: options)
         _ = try await reader.actionCount()

@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import Synchronization
+import TestSupport
 
 /// A process for crash tests to start, which is killed by its own handlers or by the test.
 @main
@@ -58,7 +59,7 @@ struct CrashChild {
         let isFirst = run == "first"
         let log = try Log(log, run: run)
         let everybody = Rendezvous(count: lanes)
-        var options = BrokerOptions()
+        var options = BrokerOptions.silent
         // So few that a kill also meets the order while it is written to the file.
         options.file.writeBehind.newest = 8
         options.file.writeBehind.batch = 4

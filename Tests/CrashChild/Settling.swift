@@ -2,6 +2,7 @@ import Foundation
 import Sluice
 import SluiceSQLite
 import Synchronization
+import TestSupport
 
 extension CrashChild {
     /// `settle FILE engine|own LAST`: runs all jobs, each of which adds a row to the table `effects`, in the
@@ -9,7 +10,7 @@ extension CrashChild {
     ///
     /// The process is killed by its handler of that number, in the midst of whatever others do; 0 is none.
     static func settle(file: String, inOwnTransaction: Bool, last: Int) async throws {
-        var options = BrokerOptions()
+        var options = BrokerOptions.silent
         // So few that a kill also meets the order while it is written to the file.
         options.file.writeBehind.newest = 8
         options.file.writeBehind.batch = 4

@@ -1,5 +1,6 @@
 import Foundation
 import Sluice
+import TestSupport
 
 /// A process that runs queues beside others.
 struct Worker {
@@ -17,7 +18,7 @@ struct Worker {
     /// `NAME start LANE ID ATTEMPT`; standard output gets the number of each action that was run, and at the
     /// end how many outcomes were stale.
     func work(lease: Duration, untilIdle: Bool) async throws {
-        var options = BrokerOptions()
+        var options = BrokerOptions.silent
         options.file.leases.length = lease
         options.file.leases.renewal = lease / 3
         options.file.leases.watch = .milliseconds(200)

@@ -1,5 +1,6 @@
 import Foundation
 import Sluice
+import TestSupport
 
 #if PostgreSQL
 import SluicePostgres
@@ -67,7 +68,7 @@ struct HistoryWorker {
             return (broker, try FileApplication(place, broker))
         }
         #if PostgreSQL
-        var (options, server) = (BrokerOptions(), PostgresOptions())
+        var (options, server) = (BrokerOptions.silent, PostgresOptions())
         // Only the server's clock counts.
         options.clock = ShiftedClock(by: .seconds(3_600 * index))
         server.lease = .seconds(3)
@@ -87,7 +88,7 @@ struct HistoryWorker {
     }
 
     private static var options: BrokerOptions {
-        var options = BrokerOptions()
+        var options = BrokerOptions.silent
         // So few that a kill also meets the order while it is written to the file.
         options.file.writeBehind.newest = 64
         options.file.writeBehind.batch = 16

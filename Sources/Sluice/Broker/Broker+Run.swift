@@ -242,6 +242,7 @@ extension Broker {
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()
+        case .reportOversights: reportOversights()
         case .findRunner: findRunner()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }
         case .admitScheduled: admitScheduled()

@@ -12,6 +12,9 @@ extension Broker {
                 behind[queue, default: 0] += 1
                 continue
             }
+            if event.kind == .blocked, case .noRoute = event.because, !noteLackOfRoute(of: event.queue) {
+                continue
+            }
             guard let (level, message) = event.line else { continue }
             logger.log(level: level, message, metadata: event.facts)
         }

@@ -10,6 +10,9 @@ final class RouteSet: Sendable {
         (self.admission, self.routes) = (admission, routes)
     }
 
+    /// The patterns of all routes, each once.
+    var patterns: [QueuePattern] { Set(routes.values.map(\.pattern)).sorted { $0.rawValue < $1.rawValue } }
+
     func route(_ id: RouteID) -> Route? { routes[id] }
 
     subscript(id: RouteID) -> Route {

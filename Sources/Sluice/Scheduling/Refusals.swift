@@ -15,6 +15,11 @@ final class Refusals: Sendable {
         let since: Timestamp
     }
 
+    /// How long a refusal that concerns the whole file, such as a full disk, is not logged again.
+    static let silence: Duration = .seconds(60)
+    /// When such refusals were last logged, by the clock's uptime.
+    private let logged = Mutex<[SluiceError.Code: Duration]>([:])
+
     private typealias Queues = [QueueID: [Write: Refusal]]
 
     private let queues = Mutex<Queues>([:])
@@ -33,6 +38,16 @@ final class Refusals: Sendable {
             let known = queues[queue]?[write]
             queues[queue, default: [:]][write] = Refusal(error: error, since: known?.since ?? now)
             return known == nil
+        }
+    }
+
+    /// Returns whether a new refusal is to be logged; a disk that is full now and then is not, each time.
+    func isToBeLogged(_ error: SluiceError, at uptime: Duration) -> Bool {
+        if error.isOfRows { return true }
+        return logged.withLock { logged in
+            if let last = logged[error.code], uptime - last < Self.silence { return false }
+            logged[error.code] = uptime
+            return true
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import Sluice
 import SluiceSQLite
 import Synchronization
+import TestSupport
 
 /// Some work with everything in it that writes: the making of the file, enqueues alone and in batches, runs,
 /// retries, effects and follow-ups in settling transactions, transactions of the application's, dead letters,
@@ -34,7 +35,7 @@ struct Scenario: Sendable {
 
     /// What the defaults are too seldom for.
     static func options(vfs: String? = nil, clock: (any BrokerClock)? = nil) -> BrokerOptions {
-        var options = BrokerOptions()
+        var options = BrokerOptions.silent
         options.file.vfs = vfs
         if let clock { options.clock = clock }
         // So few that the order of these few actions is written behind.

@@ -1,0 +1,140 @@
+internal import Logging
+internal import SluiceSQLite
+internal import Synchronization
+
+/// Finds what somebody has probably forgotten: a route, or the opening of a gate.
+///
+/// Each is reported once a broker, and only when it has lasted ``delay``: gates are often opened and routes
+/// added after the start.
+final class Oversights: Sendable {
+    /// From the first sign to the report.
+    static let delay: Duration = .seconds(10)
+    /// The most gates that are remembered, as applications may have one for each account.
+    private static let gateLimit = 1_000
+
+    struct Found {
+        /// Queues without a route that no line has named.
+        var unnamed = 0
+        var example: QueueName?
+        var gates: Set<GateName> = []
+    }
+
+    private struct State {
+        var found = Found()
+        var known: Set<GateName> = []
+        var hasNamed = false
+        var isScheduled = false
+        var patterns: Set<QueuePattern> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Records a queue without a route; returns whether a line of its own should name it.
+    func lacksRoute(_ queue: QueueName?) -> Bool {
+        state.withLock { state in
+            if state.found.example == nil { state.found.example = queue }
+            if !state.hasNamed {
+                state.hasNamed = true
+                return true
+            }
+            state.found.unnamed += 1
+            return false
+        }
+    }
+
+    /// Records a closed gate that keeps actions from starting; returns whether it is a new one.
+    func meets(_ gate: GateName) -> Bool {
+        state.withLock { state in
+            guard state.known.count < Self.gateLimit, state.known.insert(gate).inserted else { return false }
+            state.found.gates.insert(gate)
+            return true
+        }
+    }
+
+    /// Returns whether a report has to be scheduled.
+    func needsReport() -> Bool {
+        state.withLock { state in
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+    }
+
+    func takeFound() -> Found {
+        state.withLock { state in
+            defer { (state.found, state.isScheduled) = (Found(), false) }
+            return state.found
+        }
+    }
+
+    /// Returns those patterns that were not reported before.
+    func new(_ patterns: [QueuePattern]) -> [QueuePattern] {
+        state.withLock { state in patterns.filter { state.patterns.insert($0).inserted } }
+    }
+}
+
+extension Broker {
+    /// Records a queue without a route; returns whether it is to be logged by its name.
+    func noteLackOfRoute(of queue: QueueName?) -> Bool {
+        let isNamed = oversights.lacksRoute(queue)
+        scheduleOversights()
+        return isNamed && options.namesQueuesWithoutRoute
+    }
+
+    func noteClosedGate(_ gate: GateName) { if oversights.meets(gate) { scheduleOversights() } }
+
+    private func scheduleOversights() {
+        guard oversights.needsReport() else { return }
+        scheduler.schedule(.reportOversights, within: Oversights.delay)
+    }
+
+    func reportOversights() {
+        let found = oversights.takeFound()
+        let patterns = found.example == nil ? [] : routes.current.patterns
+        attempt(.reportOversights, again: nil) { [weak self, options] store in
+            guard let self else { return }
+            let logger = options.logger
+            if found.unnamed > 0, options.namesQueuesWithoutRoute {
+                logger.warning("no route for other queues", metadata: ["count": "\(found.unnamed)"])
+            }
+            for pattern in oversights.new(try await store.patternsWithoutQueue(patterns)) {
+                logger.warning(
+                    "no queue matches a route, and others have no route",
+                    metadata: ["pattern": "\(pattern)", "such as": "\(found.example?.rawValue ?? "")"]
+                )
+            }
+            let gates = try await store.gatesWithoutRow(found.gates).sorted { $0.rawValue < $1.rawValue }
+            guard let first = gates.first else { return }
+            logger.warning(
+                "actions wait for a gate that nobody has opened",
+                metadata: gates.count == 1
+                    ? ["gate": "\(first)"] : ["gate": "\(first)", "count": "\(gates.count)"]
+            )
+        }
+    }
+}
+
+extension Store {
+    /// Returns the patterns that match no queue that any action has named.
+    fileprivate func patternsWithoutQueue(_ patterns: [QueuePattern]) async throws -> [QueuePattern] {
+        guard !patterns.isEmpty else { return [] }
+        return try await read { connection in
+            try patterns.filter { pattern in
+                let (first, last) = try pattern.form().bounds
+                return try !connection.cached(
+                    "SELECT 1 FROM sluice_queue_rows WHERE name >= ?1 AND (?2 IS NULL OR name < ?2) LIMIT 1"
+                ).bind(1, first).bind(2, last).hasRow()
+            }
+        }
+    }
+
+    /// Returns the gates that were never opened or closed.
+    fileprivate func gatesWithoutRow(_ gates: Set<GateName>) async throws -> [GateName] {
+        guard !gates.isEmpty else { return [] }
+        return try await read { connection in
+            try gates.filter { gate in
+                try !connection.cached("SELECT 1 FROM sluice_gate_rows WHERE name = ?1")
+                    .bind(1, gate.rawValue).hasRow()
+            }
+        }
+    }
+}
