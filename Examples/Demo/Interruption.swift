@@ -6,13 +6,19 @@ import Foundation
 struct Interruption {
     private let sources: [any DispatchSourceSignal]
 
+    /// From the return on, the signals call; one that comes earlier ends the process, and none is lost.
     init(_ act: @escaping @Sendable () -> Void) {
         sources = [SIGINT, SIGTERM].map { number in
-            // The default action would end the process before the source sees the signal.
-            signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
+            let isRegistered = DispatchSemaphore(value: 0)
+            source.setRegistrationHandler { isRegistered.signal() }
             source.setEventHandler(handler: act)
-            source.resume()
+            source.activate()
+            // On Linux the source takes the signal over when it is registered, on another thread.
+            isRegistered.wait()
+            #if canImport(Darwin)
+            signal(number, SIG_IGN)
+            #endif
             return source
         }
     }

@@ -161,7 +161,17 @@ extension RunPolicy {
         options.stopGrace = times.grace
         options.file.lockTimeout = times.lockTimeout ?? options.file.lockTimeout
         options.logger = RemarkLogHandler.logger
+        options.namesQueuesWithoutRoute = false
         return options
+    }
+
+    /// Says at the start of a run why fewer commands run at the same time than one may expect.
+    func remark(by summary: RunSummary, isExec: Bool) async throws {
+        try await summary.remark(
+            concurrency(isExec: isExec),
+            isAsked: concurrency != nil,
+            slots: rules.discipline.map(\.discipline.slots).max() ?? 1
+        )
     }
 
     /// Routes the queues to a handler, with their disciplines and batches.

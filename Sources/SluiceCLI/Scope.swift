@@ -20,10 +20,14 @@ struct Scope: ParsableArguments {
         if all && queue != nil { throw ValidationError("--queue and --all exclude each other") }
     }
 
-    /// Returns the queues, for a verb that requires them.
-    func required() throws -> QueuePattern {
-        guard let pattern else { throw ValidationError("give --queue or --all") }
-        return pattern
+    /// Returns the queues, for a verb that requires them and takes them as an argument too.
+    func required(_ argument: String?) throws -> QueuePattern {
+        guard let argument else {
+            guard let pattern else { throw ValidationError("give a queue, or --all") }
+            return pattern
+        }
+        guard pattern == nil else { throw ValidationError("give the queues once: \(argument), or an option") }
+        return QueuePattern(argument)
     }
 }
 

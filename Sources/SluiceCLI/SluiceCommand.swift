@@ -96,6 +96,9 @@ struct SluiceCommand: AsyncParsableCommand {
             Surroundings.prepare()
             try Surroundings.checkArguments()
             try checkVerb(CommandLine.arguments.dropFirst().first)
+            // Without them, any verb would wait for ever or trap, without a word.
+            try Threads.check()
+            try Descriptors.check()
             var command = try await asyncParseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

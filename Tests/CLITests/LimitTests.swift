@@ -48,6 +48,46 @@ import Testing
         #expect(try await place.actions().first?["attempts"] as? Int == 0)
     }
 
+    @Test(
+        "With too few descriptors any verb says so, and ends in no trap",
+        arguments: ["enqueue", "queues", "doctor"],
+        [4, 8, 12, 19]
+    )
+    func tooFewForVerb(_ verb: String, limit: Int) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let words = verb == "enqueue" ? ["--queue", "q", "--kind", "k"] : []
+        let result = try await run(limit, [verb, "--file", place.path] + words)
+        #expect(result.status == .exited(73), "\(result)")
+        #expect(result.errors.contains("ulimit -n"), "\(result)")
+        #expect(try await place.actions().count == 1)
+    }
+
+    @Test(
+        "With too few threads any verb says so at once",
+        arguments: ["enqueue", "queues", "show", "doctor", "run"],
+        [1, 4, 6]
+    )
+    func tooFewThreadsForVerb(_ verb: String, limit: Int) async throws {
+        // The limit is of those of one user, and none of root's.
+        guard geteuid() == 0 else { return }
+        let place = try Workplace()
+        try await place.enqueue("q")
+        try #require(chmod(place.directory, 0o777) == 0 && chmod(place.path, 0o666) == 0)
+        let words = [
+            "enqueue": ["--queue", "q", "--kind", "k"], "show": ["q"],
+            "run": ["--exec", "true", "--until-empty"],
+        ]
+        // A user of its own for each, that has no other process.
+        let number = 65_000 + limit + 10 * (words.keys.sorted().firstIndex(of: verb) ?? verb.utf8.count)
+        let user = ["--reuid=\(number)", "--clear-groups", "prlimit", "--nproc=\(limit)"]
+        let command = user + [Tool.path, verb, "--file", place.path] + (words[verb] ?? [])
+        let result = try await Tool.launch("setpriv", command)
+        #expect(result.status == .exited(73), "\(result)")
+        #expect(result.errors.contains("ulimit -u"), "\(result)")
+        #expect(try await place.actions().count == 1)
+    }
+
     @Test("With too few threads to run at all it says so at once", arguments: [4, 6, 8])
     func tooFewThreads(limit: Int) async throws {
         // The limit is of those of one user, and none of root's.

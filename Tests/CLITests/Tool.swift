@@ -12,9 +12,16 @@ enum Tool {
     struct Result: CustomTestStringConvertible {
         let status: TerminationStatus
         let output: String
-        let errors: String
+        /// Standard error, with the line by which a run says at its end what it has done.
+        let allErrors: String
 
-        var testDescription: String { "\(status)\n\(output)\n\(errors)" }
+        /// Standard error without that line.
+        var errors: String {
+            allErrors.split(separator: "\n", omittingEmptySubsequences: false).filter { !isSummary($0) }
+                .joined(separator: "\n")
+        }
+
+        var testDescription: String { "\(status)\n\(output)\n\(allErrors)" }
 
         /// The lines of standard output.
         var lines: [String] { output.split(separator: "\n").map(String.init) }
@@ -55,11 +62,16 @@ enum Tool {
         return Result(
             status: result.terminationStatus,
             output: result.standardOutput,
-            errors: result.standardError
+            allErrors: result.standardError
         )
     }
 
-    /// Runs it and hands out each line of its output and remarks as it comes.
+    /// Whether a line is the one by which a run says at its end what it has done.
+    static func isSummary(_ line: some StringProtocol) -> Bool {
+        String(line).wholeMatch(of: /sluice: \d+ done, \d+ retried, \d+ failed, \d+ left/) != nil
+    }
+
+    /// Runs it and hands out each line of its output and remarks as it comes, but for the summary at its end.
     ///
     /// - Returns: How it ended.
     static func follow(
@@ -75,7 +87,9 @@ enum Tool {
             error: .combinedWithOutput
         ) { execution in
             for try await line in execution.standardOutput.strings() {
-                try await body(line.trimmingCharacters(in: .newlines)) { signal in
+                let line = line.trimmingCharacters(in: .newlines)
+                if isSummary(line) { continue }
+                try await body(line) { signal in
                     if signal == .suspend { return try suspendProcess(execution.processIdentifier.value) }
                     try execution.send(signal: signal)
                 }

@@ -57,7 +57,7 @@ enum LineTarget {
                 queuePrefix: "p/",
                 kind: "k",
                 version: 1,
-                sortField: sort,
+                sortFields: sort.map { [$0] } ?? [],
                 sortType: .auto
             )
             _ = try? plan.action(bytes)

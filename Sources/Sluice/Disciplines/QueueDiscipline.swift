@@ -17,7 +17,7 @@ public enum QueueDiscipline: Sendable, Hashable {
     case passOver
     /// The most slots that a queue can have; a claim checks all that are taken.
     public static let maximumSlots = 1_000
-    var slots: Int { if case .concurrent(let slots) = self { slots } else { 1 } }
+    package var slots: Int { if case .concurrent(let slots) = self { slots } else { 1 } }
     /// Whether an action that waits for a time or for its own gate leaves the order until then.
     var defersWaiting: Bool { self != .firstInFirstOut }
 

@@ -23,6 +23,8 @@ struct StartFailure: Error, CustomStringConvertible {
             "lower --concurrency, or raise `ulimit -u` or the service's limit of tasks"
         case .noMemory, .noBufferSpace: "lower --concurrency, or give the machine more memory"
         case .noSpace, .diskQuotaExceeded: "there is no room for the payload"
+        // A container's filter of system calls, as an old one has it against new calls.
+        case .notPermitted, .noFunction: "the system refuses it: see the filter or profile of the container"
         case .fileTooLarge: "the payload is longer than a file may be: raise `ulimit -f`"
         default: nil
         }

@@ -12,7 +12,8 @@ struct LinePlan {
     let queuePrefix: String
     let kind: String
     let version: Int
-    let sortField: String?
+    /// The fields of the sort key's parts; empty in order of arrival.
+    let sortFields: [String]
     let sortType: SortType
 
     /// Returns the action of a line; `nil` for an empty one.
@@ -20,9 +21,7 @@ struct LinePlan {
         if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { return nil }
         guard let payload = String(validating: bytes, as: UTF8.self) else { throw Refusal("it is not UTF-8") }
         let line = try JSONLine(payload, fields: fields)
-        let sortKey = try sortField.map { name throws(Refusal) in
-            try sortType.key(line[name], of: "the field '\(name)'")
-        }
+        let sortKey = try sortFields.isEmpty ? nil : sortType.key(of: sortFields, in: line)
         return RawAction(
             queue: QueueName(queuePrefix + (try queueName(line))),
             kind: kind,
@@ -34,7 +33,7 @@ struct LinePlan {
 
     /// The fields that each line needs.
     private var fields: [String] {
-        var fields = sortField.map { [$0] } ?? []
+        var fields = sortFields
         if case .field(let name) = queue { fields.append(name) }
         return fields
     }

@@ -4,13 +4,34 @@ internal import Sluice
 internal import SluiceJSON
 
 /// The types of sort key on the command line.
-enum SortType: String, ExpressibleByArgument, CaseIterable {
+enum SortType: Hashable, ExpressibleByArgument, CaseIterable {
     /// Detected from the value: a date, an integer, a number, else text.
     case auto
     case date
     case integer
     case real
     case text
+    /// Several parts, of single types.
+    indirect case composite([SortType])
+
+    static let allCases: [SortType] = [.auto, .date, .integer, .real, .text]
+
+    /// Reads the name of a type, or of several: `composite:date,integer`.
+    init?(argument: String) {
+        if let single = Self.allCases.first(where: { "\($0)" == argument }) {
+            self = single
+            return
+        }
+        guard argument.hasPrefix(Self.compositePrefix) else { return nil }
+        let names = argument.dropFirst(Self.compositePrefix.count)
+            .split(separator: ",", omittingEmptySubsequences: false)
+        let parts = names.compactMap { name in Self.allCases.first { $0 != .auto && "\($0)" == name } }
+        guard (2...4).contains(parts.count), parts.count == names.count else { return nil }
+        self = .composite(parts)
+    }
+
+    private static let compositePrefix = "composite:"
+    static var allValueStrings: [String] { allCases.map { "\($0)" } }
 }
 
 extension SortType {
@@ -50,6 +71,52 @@ extension SortType {
             if let integer = Int64(word) { return .integer(integer) }
             if let real = Double(word), real.isFinite { return .real(real) }
             return try key(.text(word), of: "--sort-key")
+        case .composite(let parts):
+            // The last part may be text with commas.
+            let words = word.split(
+                separator: ",",
+                maxSplits: parts.count - 1,
+                omittingEmptySubsequences: false
+            )
+            guard words.count == parts.count else {
+                throw Refusal(
+                    "--sort-key has \(words.count) parts, not \(parts.count): separate them by commas"
+                )
+            }
+            var keys: [SortKey] = []
+            for (part, word) in zip(parts, words) { keys.append(try part.key(fromWord: String(word))) }
+            return try Self.composite(keys, of: "--sort-key")
+        }
+    }
+
+    /// Returns the sort key of a line: one of several fields has their names, separated by commas.
+    func key(of fields: [String], in line: JSONLine) throws(Refusal) -> SortKey {
+        guard case .composite(let parts) = self else {
+            return try key(line[fields[0]], of: "the field '\(fields[0])'")
+        }
+        var keys: [SortKey] = []
+        for (part, field) in zip(parts, fields) {
+            keys.append(try part.key(line[field], of: "the field '\(field)'"))
+        }
+        return try Self.composite(keys, of: "the sort key")
+    }
+
+    /// The fields of a sort key, whose names are separated by commas if it has several parts.
+    func fields(_ names: String) throws(Refusal) -> [String] {
+        guard case .composite(let parts) = self else { return [names] }
+        let fields = names.split(separator: ",").map(String.init)
+        guard fields.count == parts.count else {
+            throw Refusal("--sort-field names \(fields.count) fields, and the key has \(parts.count) parts")
+        }
+        return fields
+    }
+
+    private static func composite(_ keys: [SortKey], of name: String) throws(Refusal) -> SortKey {
+        switch keys.count {
+        case 2: return .composite(keys[0], keys[1])
+        case 3: return .composite(keys[0], keys[1], keys[2])
+        case 4: return .composite(keys[0], keys[1], keys[2], keys[3])
+        default: throw Refusal("\(name) has \(keys.count) parts; give 2 to 4")
         }
     }
 
@@ -60,6 +127,7 @@ extension SortType {
         case .integer: "an integer"
         case .real: "a number"
         case .text: "text"
+        case .composite: "several values"
         }
     }
 }

@@ -18,6 +18,30 @@ enum Descriptors {
     /// Output and errors of a command; during its start, also their other ends and the payload.
     private static let perCommand = 5
 
+    /// The minimum for any verb; with fewer, libdispatch traps at its first timer or wait.
+    private static let leastOfVerb = 20
+
+    /// Refuses to go on with too few descriptors.
+    static func check() throws(Failure) {
+        var limits = rlimit()
+        guard getrlimit(resource, &limits) == 0, limits.rlim_cur < rlim_t(leastOfVerb) else { return }
+        throw tooFew(limits, of: "and sluice takes \(leastOfVerb)")
+    }
+
+    private static func tooFew(_ limits: rlimit, of need: String) -> Failure {
+        Failure(
+            .cannotOpen,
+            "a process may have \(limits.rlim_cur) files open, \(need): raise `ulimit -n`, or LimitNOFILE= "
+                + "of the service"
+        )
+    }
+
+    #if os(Linux)
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+    private static let resource = RLIMIT_NOFILE
+    #endif
+
     /// Opens the descriptors of the runtime's timers.
     ///
     /// The runtime would open them at the first use, and trap if none is left.
@@ -34,11 +58,6 @@ enum Descriptors {
     /// - Throws: ``Failure`` if not even one can.
     static func concurrency(upTo asked: Int) throws(Failure) -> Int {
         var limits = rlimit()
-        #if os(Linux)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
         guard getrlimit(resource, &limits) == 0 else { return asked }
         let wanted = rlim_t(reserve + asked * perCommand)
         if limits.rlim_cur < wanted {
@@ -48,11 +67,7 @@ enum Descriptors {
         }
         guard limits.rlim_cur < wanted else { return asked }
         guard limits.rlim_cur >= rlim_t(least) else {
-            throw Failure(
-                .cannotOpen,
-                "a process may have \(limits.rlim_cur) files open, and a run takes \(least): raise "
-                    + "`ulimit -n`, or LimitNOFILE= of the service"
-            )
+            throw tooFew(limits, of: "and a run takes \(least)")
         }
         return max((Int(limits.rlim_cur) - reserve) / perCommand, 1)
     }

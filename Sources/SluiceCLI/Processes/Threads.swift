@@ -9,10 +9,10 @@ internal import Musl
 
 /// A check that the system allows enough threads.
 enum Threads {
-    /// The threads that a run needs beyond those at its start.
+    /// The threads that a verb needs beyond those at its start.
     private static let count = 8
 
-    /// Refuses to run without enough threads: Swift's tasks and signals would wait for them for ever.
+    /// Refuses to go on without enough threads: Swift's tasks and signals would wait for them for ever.
     static func check() throws(Failure) {
         let gate = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         defer { gate.deallocate() }

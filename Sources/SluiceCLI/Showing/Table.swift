@@ -35,25 +35,51 @@ struct Table {
     /// - Parameter width: The columns of the terminal; `nil` cuts nothing.
     func lines(_ paint: Paint = Paint(isOn: false), width: Int? = Terminal.columns) -> [String] {
         let headings = columns.indices.map { ($0, Paint.Style.bold) }
-        var all: [(cells: [String], styles: [Int: Paint.Style])] =
+        let all: [(cells: [String], styles: [Int: Paint.Style])] =
             [(columns.map(\.heading), Dictionary(uniqueKeysWithValues: headings))] + rows
-        if let width { all = all.map { (fit($0.0, .middle, max(width / 4, 8)), $0.1) } }
-        let widths = columns.indices.map { column in all.map { DisplayWidth.of($0.0[column]) }.max() ?? 0 }
-        if let width {
-            let others = widths.dropLast().reduce(0) { $0 + $1 + 2 }
-            all = all.map { (fit($0.0, .end, max(width - others, 20)), $0.1) }
-        }
-        return all.map { row, styles in
+        let cells = width.map { fit(all.map(\.cells), $0) } ?? all.map(\.cells)
+        let widths = self.widths(of: cells)
+        return zip(cells, all).map { row, entry in
             let last = columns.indices.last { !row[$0].isEmpty } ?? 0
-            let cells = columns.indices.prefix(through: last).map { column in
-                let padding = String(repeating: " ", count: widths[column] - DisplayWidth.of(row[column]))
-                let cell = paint(row[column], styles[column])
-                if columns[column].isNumber { return padding + cell }
-                return column == last ? cell : cell + padding
+            // The columns left in the terminal's line: no line is continued on the next.
+            var room = width ?? .max
+            var line = ""
+            for column in columns.indices.prefix(through: last) where room > 0 {
+                let text =
+                    DisplayWidth.of(row[column]) > room ? DisplayWidth.cut(row[column], room) : row[column]
+                let padding = String(
+                    repeating: " ",
+                    count: max(min(widths[column], room) - DisplayWidth.of(text), 0)
+                )
+                let cell = paint(text, entry.styles[column])
+                if columns[column].isNumber { line += padding + cell } else { line += cell }
+                if column == last { break }
+                if !columns[column].isNumber { line += padding }
+                if room > widths[column] + 2 { line += "  " }
+                room -= widths[column] + 2
             }
-            return cells.joined(separator: "  ")
+            return line
         }
     }
+
+    private func widths(of rows: [[String]]) -> [Int] {
+        columns.indices.map { column in rows.map { DisplayWidth.of($0[column]) }.max() ?? 0 }
+    }
+
+    /// Cuts long values, names first, so that the last column has room.
+    private func fit(_ rows: [[String]], _ width: Int) -> [[String]] {
+        var cut = rows
+        var others = 0
+        for part in [4, 6, 10] {
+            cut = rows.map { fit($0, .middle, max(width / part, 8)) }
+            others = widths(of: cut).dropLast().reduce(0) { $0 + $1 + 2 }
+            if width - others >= Self.leastEnd { break }
+        }
+        return cut.map { fit($0, .end, max(width - others, 1)) }
+    }
+
+    /// The room that the last column should have.
+    private static let leastEnd = 20
 
     private func fit(_ row: [String], _ cut: Cut, _ width: Int) -> [String] {
         zip(columns, row).map { column, cell in

@@ -47,6 +47,8 @@ protocol ToolBroker: ActionBroker {
 
     // MARK: Running
 
+    /// What it has done since it was opened.
+    var statistics: Statistics { get }
     /// Reports commands of killed runs that are still being ended, since their actions wait for that.
     func remarkOnLeftovers() async
     /// Begins to stop the broker; returns what waits until no handler runs.

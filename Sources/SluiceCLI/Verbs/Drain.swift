@@ -59,7 +59,6 @@ struct Drain: AsyncParsableCommand {
         let clock = SystemClock()
         let limit = deadline?.span(from: clock.wallMicroseconds)
         let times = try policy.times(within: limit, of: "--deadline")
-        try Threads.check()
         let keeper = try handler.keeper(policy, times)
         // A handler may end without reading all of its input; that must not end this process.
         Signals.ignoreBrokenPipes()
@@ -82,11 +81,16 @@ struct Drain: AsyncParsableCommand {
                 clock: clock,
                 stop: stop
             )
+            let summary = RunSummary(broker: broker, patterns: policy.patterns)
+            try await policy.remark(by: summary, isExec: isExec)
+            let progress = Task { await summary.showProgress() }
             if let file = broker as? Broker {
                 try await drain(file, run)
             } else {
                 try await drainServer(run)
             }
+            progress.cancel()
+            try await summary.finish()
             let status = try await Leftovers.report(broker, policy.patterns, isLimited: true)
             await broker.close()
             keeper.close()

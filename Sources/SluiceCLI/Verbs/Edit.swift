@@ -76,8 +76,18 @@ struct Edit: AsyncParsableCommand {
                 throw SluiceError(.payloadNotSealed, Self.isSealed)
             }
             let policy: EditWhileRunning = unlessRunning ? .refuse : .next
-            return try await broker.edit(id, payload: payload, replacing: old, ifRunning: policy)
+            let change = try await broker.edit(id, payload: payload, replacing: old, ifRunning: policy)
+            if change == .done { try await remarkOnParking(of: id, broker) }
+            return change
         }
+    }
+
+    /// Says that an edit does not start the action of a parked queue, and what does.
+    private func remarkOnParking(of id: ActionID, _ broker: any ToolBroker) async throws(SluiceError) {
+        let state = try await broker.action(id)
+        guard case .parked = state.phase, let queue = state.details?.queue else { return }
+        let name = Visible.text(queue.rawValue)
+        Terminal.remark("the queue '\(name)' stays parked; `sluice retry '\(name)'` tries the action again")
     }
 }
 #endif

@@ -70,7 +70,13 @@ struct Enqueue: AsyncParsableCommand {
     )
     var sortKey: String?
 
-    @Option(help: ArgumentHelp("auto, date, integer, real or text.", valueName: "type"))
+    @Option(
+        help: ArgumentHelp(
+            "auto, date, integer, real or text; or composite:date,integer (2 to 4, and as many keys or "
+                + "fields, separated by commas).",
+            valueName: "type"
+        )
+    )
     var sortType = SortType.auto
 
     @Option(
@@ -162,13 +168,19 @@ extension Enqueue {
         // Opened first: if the input is missing, no file of queues is created.
         var reader = try LineReader(path: path, maximumByteCount: BrokerOptions().maximumPayloadByteCount)
         defer { reader.close() }
+        let sortFields: [String]
+        do throws(Refusal) {
+            sortFields = try sortField.map { names throws(Refusal) in try sortType.fields(names) } ?? []
+        } catch {
+            throw Failure(.usage, error.reason)
+        }
         let broker = try await store.openToEnqueue()
         let plan = LinePlan(
             queue: queueField.map(LinePlan.Queue.field) ?? .fixed(queue ?? ""),
             queuePrefix: queuePrefix ?? "",
             kind: kind,
             version: facts.payloadVersion,
-            sortField: sortField,
+            sortFields: sortFields,
             sortType: sortType
         )
         var importer = Importer(

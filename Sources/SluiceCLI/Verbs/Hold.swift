@@ -10,22 +10,28 @@ struct Hold: AsyncParsableCommand {
             No action of these queues starts; running ones continue. A hold is stored in the file and \
             outlasts every process. Several can apply at once: a queue continues when none is left that \
             covers it. The answer is the number of the hold. With --json: id, queue, holder, reason. \
-            `sluice pause` does the same, with the queue as its argument.
+            `sluice pause` does the same in more words.
 
             Example:
-              sluice hold --file q.sqlite --queue 'mail/*' --reason 'server moves' --for 2h
+              sluice hold --file q.sqlite 'mail/*' --reason 'server moves' --for 2h
 
             \(ExitStatus.help)
             """
     )
 
     @OptionGroup var store: StoreOption
+    @Argument(
+        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
+        completion: .queueNames
+    )
+    var name: String?
+
     @OptionGroup var scope: Scope
     @OptionGroup var facts: HoldFacts
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (id, _, members) = try await facts.hold(try scope.required(), in: store)
+        let (id, _, members) = try await facts.hold(try scope.required(name), in: store)
         output.answer(id.description, members)
     }
 }

@@ -8,8 +8,9 @@ struct Import: AsyncParsableCommand {
         abstract: "Enqueue what `sluice export` wrote, or another library's queue.",
         discussion: """
             LINES. Each line is an object with queue, kind and payload, and perhaps sort_type (arrival, \
-            integer, date, real or text) and sort_key, version, tag, gate, not_before, expires_at, \
-            starts_groups and member_of (arrays of names) and trace; id is not read. The actions are \
+            integer, date, real, text, or of several parts composite:date,integer) and sort_key, version, \
+            tag, gate, not_before, expires_at, starts_groups and member_of (arrays of names) and trace; id \
+            is not read. The actions are \
             enqueued in the order of the lines, after the existing ones, with new numbers and idempotency \
             keys and no attempts. Lines are stored in batches, within a second; empty lines are skipped, and \
             signals end the import, as in `sluice enqueue --from`.

@@ -17,7 +17,7 @@ struct Remove: AsyncParsableCommand {
             Example:
               sluice remove --file q.sqlite 17 18
               sluice remove --file q.sqlite --tag album-7
-              sluice remove --file q.sqlite --queue 'conversation/42/*'
+              sluice remove --file q.sqlite 'conversation/42/*'
 
             \(ExitStatus.help)
             """
@@ -25,8 +25,14 @@ struct Remove: AsyncParsableCommand {
 
     @OptionGroup var store: StoreOption
 
-    @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
-    var ids: [ActionID] = []
+    @Argument(
+        help: ArgumentHelp(
+            "The numbers of actions; or one queue, or a prefix that ends in /*.",
+            valueName: "id or pattern"
+        ),
+        completion: .queueNames
+    )
+    var words: [String] = []
 
     @Option(help: ArgumentHelp("The tag of actions, in any queue.", valueName: "text"))
     var tag: String?
@@ -35,16 +41,24 @@ struct Remove: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func validate() throws {
-        guard [!ids.isEmpty, tag != nil, scope.pattern != nil].count(where: { $0 }) == 1 else {
-            throw ValidationError("give numbers of actions, or one of --tag, --queue and --all")
+        guard [!words.isEmpty, tag != nil, scope.pattern != nil].count(where: { $0 }) == 1 else {
+            throw ValidationError("give numbers of actions, or a queue, or one of --tag, --queue and --all")
         }
+        if words.count > 1 { _ = try words.map(ActionID.argument) }
+    }
+
+    /// The queues; a word that is a number is an action's, and a queue of that name needs --queue.
+    private var pattern: QueuePattern? {
+        if let pattern = scope.pattern { return pattern }
+        guard words.count == 1, !ActionID.isArgument(words[0]) else { return nil }
+        return QueuePattern(words[0])
     }
 
     func run() async throws {
         let isComplete = try await store.withBroker { broker in
             if let tag {
                 answer(try await broker.cancel(tag: tag))
-            } else if let pattern = scope.pattern {
+            } else if let pattern {
                 answer(try await broker.cancel(queues: pattern))
             } else {
                 return try await removeEach(broker)
@@ -64,7 +78,7 @@ struct Remove: AsyncParsableCommand {
     /// - Returns: Whether all existed.
     private func removeEach(_ broker: any ToolBroker) async throws -> Bool {
         var isComplete = true
-        for id in ids {
+        for id in try words.map(ActionID.argument) {
             let word: String
             let sentence: String
             switch try await broker.cancel(id) {

@@ -11,7 +11,7 @@ struct Retry: AsyncParsableCommand {
             stay: see `sluice resume` and `sluice gate`. A running process starts the heads at once.
 
             Example:
-              sluice retry --file q.sqlite --queue conversation/42
+              sluice retry --file q.sqlite conversation/42
               sluice retry --file q.sqlite --all
 
             \(ExitStatus.help)
@@ -19,11 +19,17 @@ struct Retry: AsyncParsableCommand {
     )
 
     @OptionGroup var store: StoreOption
+    @Argument(
+        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
+        completion: .queueNames
+    )
+    var name: String?
+
     @OptionGroup var scope: Scope
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let pattern = try scope.required()
+        let pattern = try scope.required(name)
         let count = try await store.withBroker { try await $0.retryNow(pattern) }
         output.answer(
             count == 1 ? "1 queue is tried again" : "\(count) queues are tried again",

@@ -30,13 +30,14 @@ struct Run: AsyncParsableCommand {
             its error is the status and the last lines of standard error, at most \
             \(SluiceError.maximumTextByteCount) bytes: `exited with 3: connection refused`. The error is \
             stored and shown, so a command should not write payloads there. Both are pipes: programs that \
-            use colours only on a terminal use none. sluice does not wait for processes that a command \
-            leaves running with one of them open. Standard input is a file, which holds the whole payload \
+            use colours only on a terminal use none. Standard input is a file, which holds the whole payload \
             before the command starts. Commands run in process groups of their own and have no terminal: a \
-            Ctrl-C reaches sluice alone. A command cancelled by --timeout or a stop gets SIGTERM, and after \
-            --kill-after SIGKILL; its attempt is over when its whole group has ended. If sluice itself is \
-            killed, its process command-keeper ends the commands in the same way. Their actions start again \
-            only when all of them have ended.
+            Ctrl-C reaches sluice alone. An attempt is over when the command and every process that it has \
+            started have ended, on Linux in whichever group or session they are, elsewhere those of its \
+            group. With --leave-descendants it is over with the command itself, unless it is cancelled. A \
+            command cancelled by --timeout or a stop gets SIGTERM with all that it has started, and after \
+            --kill-after SIGKILL. If sluice itself is killed, its process command-keeper ends them in the \
+            same way. Their actions start again only when all of them have ended.
 
             WITH --pipe, /bin/sh -c starts the command once, and it handles many actions at the same time. \
             It gets requests on its standard input, one JSON object a line:
@@ -127,7 +128,6 @@ struct Run: AsyncParsableCommand {
     func run() async throws {
         let clock = SystemClock()
         let times = try policy.times(within: span?.duration, of: "--for")
-        try Threads.check()
         let keeper = try handler.keeper(policy, times)
         // A handler may end without reading all of its input; that must not end this process.
         Signals.ignoreBrokenPipes()
@@ -149,7 +149,12 @@ struct Run: AsyncParsableCommand {
                 clock: clock,
                 stop: stop
             )
+            let summary = RunSummary(broker: broker, patterns: policy.patterns)
+            try await policy.remark(by: summary, isExec: isExec)
+            let progress = Task { await summary.showProgress() }
             let status = try await runQueues(run)
+            progress.cancel()
+            try await summary.finish()
             await broker.close()
             keeper.close()
             if status != .success { throw Failure(status) }

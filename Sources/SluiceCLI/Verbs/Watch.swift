@@ -46,10 +46,11 @@ struct Watch: AsyncParsableCommand, Look {
 
     func run() async throws {
         _ = try QueuePattern(queue).form()
+        let events = WatchEvents()
         let terminal = plain || output.json ? nil : RawTerminal()
         // The terminal is restored before any error is printed.
         defer { terminal?.restore() }
-        let events = WatchEvents(readsKeys: terminal != nil)
+        if terminal != nil { events.readKeys() }
         var options = BrokerOptions()
         // A key whose action is blocked reports this soon.
         options.file.lockTimeout = .seconds(1)

@@ -23,16 +23,17 @@ final class WatchEvents: Sendable {
     static let interval: Duration = .milliseconds(100)
 
     let stream: AsyncStream<Event>
-    /// Kept because a released source is silent; never used again.
-    private nonisolated(unsafe) let sources: [any DispatchSourceProtocol]
+    private let continuation: AsyncStream<Event>.Continuation
+    private let queue = DispatchQueue(label: "sluice.watch")
+    /// Kept because a released source is silent; written by the verb's task alone, and never read.
+    private nonisolated(unsafe) var sources: [any DispatchSourceProtocol]
 
-    /// Takes over the signals that end a process, which then do not end it.
-    ///
-    /// - Parameter readsKeys: Whether standard input is a terminal in raw mode.
-    init(readsKeys: Bool) {
+    /// Takes over the signals that end a process, which then do not end it: before the terminal is changed,
+    /// which none of them would restore.
+    init() {
         let (stream, continuation) = AsyncStream.makeStream(of: Event.self)
-        self.stream = stream
-        let queue = DispatchQueue(label: "sluice.watch")
+        (self.stream, self.continuation) = (stream, continuation)
+        let queue = queue
         var sources: [any DispatchSourceProtocol] = [SIGINT, SIGTERM, SIGHUP].map { number in
             Signals.source(of: number, queue) { continuation.yield(.stop) }
         }
@@ -42,17 +43,19 @@ final class WatchEvents: Sendable {
         timer.setEventHandler { continuation.yield(.tick) }
         timer.activate()
         sources.append(timer)
-        if readsKeys {
-            let keyboard = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
-            keyboard.setEventHandler {
-                let bytes = RawTerminal.readKeys()
-                continuation.yield(bytes.isEmpty ? .stop : .keys(bytes))
-                if bytes.isEmpty { keyboard.cancel() }
-            }
-            keyboard.activate()
-            sources.append(keyboard)
-        }
         self.sources = sources
+    }
+
+    /// Reads the keys of a terminal in raw mode.
+    func readKeys() {
+        let keyboard = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: queue)
+        keyboard.setEventHandler { [continuation] in
+            let bytes = RawTerminal.readKeys()
+            continuation.yield(bytes.isEmpty ? .stop : .keys(bytes))
+            if bytes.isEmpty { keyboard.cancel() }
+        }
+        keyboard.activate()
+        sources.append(keyboard)
     }
 }
 #endif
