@@ -31,7 +31,7 @@ import Testing
         }
         let pages = try paths.map(Self.text(of:)).joined(separator: "\n")
         for name in try await Self.names() {
-            #expect(pages.contains("](\(name))") || pages.contains("Resources/\(name).svg)"), "\(name)")
+            #expect(pages.contains("Resources/\(name).svg)"), "\(name)")
         }
     }
 

@@ -1,0 +1,40 @@
+import Sluice
+
+// As in the guide "Calling a server", with which a test compares it.
+/// The token that requests carry; each login makes a new one.
+actor Session {
+    private var current = (number: 0, token: "")
+
+    func token() -> (number: Int, token: String) { current }
+    func isCurrent(_ number: Int) -> Bool { number == current.number }
+    func renewed(_ token: String) { current = (current.number + 1, token) }
+}
+
+func route(
+    _ broker: Broker,
+    _ session: Session,
+    send: @escaping @Sendable (SendMessage, _ token: String) async throws -> Int
+) throws {
+    try broker.route("conversation/*", SendMessage.self, RouteOptions(gates: ["login"])) { message, _ in
+        let (number, token) = await session.token()
+        let status = try await send(message, token)
+        guard status == 401 else { return status == 200 ? .success : .retry }
+        // A late answer to an old token closes nothing: the next attempt has the new one.
+        guard await session.isCurrent(number) else { return .release(after: .seconds(1)) }
+        return .release(after: .seconds(300), closing: "login", because: "HTTP 401")
+    }
+}
+
+/// Renews the token each time that an answer 401 has closed the gate.
+func keepLoggedIn(
+    _ broker: Broker,
+    _ session: Session,
+    logIn: @escaping @Sendable () async throws -> String
+) async throws {
+    for await observed in broker.events() {
+        // A gap of missed events may hide a closing.
+        if case .event(let event) = observed, event.kind != .gateClosed || event.gate != "login" { continue }
+        await session.renewed(try await logIn())
+        try await broker.openGate("login", isKept: true)
+    }
+}
