@@ -1,4 +1,4 @@
-package import Logging
+import Logging
 package import Sluice
 
 extension BrokerOptions {
