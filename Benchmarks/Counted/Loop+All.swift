@@ -153,7 +153,7 @@ extension Loop {
         try countedTurns {
             for turn in 0..<count {
                 guard case .claimed(let action) = running[turn % queues] else { throw WrongCount() }
-                let (result, next) = try completed {
+                let answer = try completed {
                     store.settle(
                         action.receipt,
                         .success,
@@ -161,7 +161,7 @@ extension Loop {
                         completion: $0
                     )
                 }
-                guard result == .settled, let next else { throw WrongCount() }
+                guard answer.result == .settled, let next = answer.claim else { throw WrongCount() }
                 running[turn % queues] = next
             }
         }
@@ -189,7 +189,9 @@ extension Loop {
                     thenClaim: request,
                     commitsOnWriterThread: true
                 ) { outcome in
-                    guard case .success((.settled, let claimed?)) = outcome else {
+                    guard case .success(let answer) = outcome, answer.result == .settled,
+                        let claimed = answer.claim
+                    else {
                         return done(.failure(WrongCount()))
                     }
                     let all = next.withLock { next in

@@ -84,6 +84,7 @@ public final class OperatorPage: Service {
                 group.addTask { await self.jobs.run() }
                 group.addTask { await self.healthCheck.run() }
                 group.addTask { await self.lookAtFacts() }
+                if !options.isReadOnly { group.addTask { await LostJobs(page: self).find() } }
                 if options.facts == nil { group.addTask { await self.rates.count(self.broker) } }
                 await group.waitForAll()
             }

@@ -11,7 +11,11 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-TOOL = Path(os.environ.get("SLUICE_TOOL", ROOT / ".build/debug/sluice"))
+# Which build is served: users have the other one, and each has faults of its own.
+BUILD = os.environ.get("SLUICE_BUILD", "debug")
+if BUILD not in ("debug", "release"):
+    raise SystemExit(f"web: SLUICE_BUILD is {BUILD}: give debug or release")
+TOOL = ROOT / ".build" / BUILD / "sluice"
 
 # What the sender of the tests does with a message: its text says how it ends.
 SENDER = """

@@ -86,8 +86,6 @@ package final class Scheduler: AttemptSource {
 
     package func retryUndecodable() { schedule(.liftUndecodable, within: .zero) }
 
-    private typealias Settled = Result<(SettleResult, ClaimResult?), SluiceError>
-
     private var isCrowded: Bool { machine.withLock { $0.isCrowded } }
 
     /// Writes the outcome of a run, claims the next action, and returns it if it is to run.
@@ -112,13 +110,15 @@ package final class Scheduler: AttemptSource {
         while true {
             let routes = routes.current
             let request = order.map { ClaimRequest($0, routes.admission) }
-            switch await write(receipt, settlement, request, mayBeWritten) {
-            case .success(let (result, claim)):
+            switch await write(settlement, of: receipt, thenClaim: request, mayBeWritten) {
+            case .success(let done):
                 forget(receipt)
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
                 if settlement.awaitsTime { schedule(.admitScheduled, within: .zero) }
-                written(settlement, result)
-                if let request, let claim { return conclude(request.queue, claim, routes, after: receipt) }
+                written(settlement, done.result)
+                if let queue = request?.queue, let claim = done.claim {
+                    return conclude(queue, claim, routes, after: receipt)
+                }
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A postponed claim may have found the slot still taken.
                 if hasOwnOrder { wake(CollectionOfOne(receipt.queue)) }
@@ -153,11 +153,11 @@ package final class Scheduler: AttemptSource {
 
     @inline(__always)
     private func write(
-        _ receipt: Receipt,
         _ settlement: Settlement,
-        _ request: ClaimRequest?,
+        of receipt: Receipt,
+        thenClaim request: ClaimRequest?,
         _ mayBeWritten: Bool
-    ) async -> Settled {
+    ) async -> Result<SettlementAnswer, SluiceError> {
         // Unchecked, since it is made for each action that runs; a write's completion is called once.
         await withUnsafeContinuation { continuation in
             store.settle(
@@ -167,7 +167,7 @@ package final class Scheduler: AttemptSource {
                 mayBeWritten: mayBeWritten,
                 commitsOnWriterThread: isCrowded
             ) { [delegate] answer in
-                if case .success((_, .claimed(let next))) = answer { delegate.announce(next) }
+                if case .success(let done) = answer, let next = done.next { delegate.announce(next) }
                 continuation.resume(returning: answer)
             }
         }

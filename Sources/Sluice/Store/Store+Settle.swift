@@ -1,3 +1,16 @@
+/// What came of settling a run, and of the claim in the same transaction.
+package struct SettlementAnswer: Sendable {
+    package let result: SettleResult
+    /// `nil` if no claim was asked for.
+    package let claim: ClaimResult?
+
+    /// The action that was claimed.
+    var next: ClaimedAction? {
+        guard case .claimed(let action) = claim else { return nil }
+        return action
+    }
+}
+
 extension Store {
     /// Settles a run and claims the head of a queue, the same or another, in one transaction.
     ///
@@ -8,7 +21,7 @@ extension Store {
         thenClaim next: ClaimRequest?,
         mayBeWritten: Bool = false,
         commitsOnWriterThread: Bool = false,
-        completion: @escaping @Sendable (Result<(SettleResult, ClaimResult?), SluiceError>) -> Void
+        completion: @escaping @Sendable (Result<SettlementAnswer, SluiceError>) -> Void
     ) {
         let write = Write(
             sync: settlement.sync,
@@ -20,7 +33,10 @@ extension Store {
                     settlement,
                     mayBeWritten: mayBeWritten
                 )
-                return (result, try next.map(transaction.claims.claim))
+                return SettlementAnswer(
+                    result: result,
+                    claim: try next.map(transaction.claims.claim)
+                )
             },
             completion: completion
         )

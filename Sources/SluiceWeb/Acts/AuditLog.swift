@@ -10,9 +10,9 @@ struct AuditLog: Sendable {
     /// The most entries of a page.
     static let limit = 200
 
-    /// The last entries, the newest first.
+    /// The last entries, the newest first; of a job's progress the last alone.
     var entries: [AuditEntry] {
-        get async throws { try await broker.auditEntries(limit: Self.limit) }
+        get async throws { LostJobs.withoutOldProgress(try await broker.auditEntries(limit: Self.limit)) }
     }
 
     /// Writes an entry; the act is done, so an error is only logged.
@@ -23,6 +23,11 @@ struct AuditLog: Sendable {
                 "sluice.operator": "\(person.name)", "sluice.act": "\(act)", "sluice.result": "\(result)",
             ]
         )
+        await keep(act, by: person, result)
+    }
+
+    /// Writes an entry to the store alone.
+    func keep(_ act: String, by person: Operator, _ result: String) async {
         do {
             try await broker.audit(act, by: person.name, result: result)
         } catch {

@@ -12,10 +12,19 @@ final class Jobs: Sendable {
     private static let limit = 100
 
     private let memory = Mutex(Memory())
+    /// A part of the names of its jobs: numbers begin anew with each process.
+    private let mark: String
     private let starts: AsyncStream<@Sendable () async -> Void>
     private let starter: AsyncStream<@Sendable () async -> Void>.Continuation
 
-    init() { (starts, starter) = AsyncStream.makeStream() }
+    init() {
+        let number = UInt32.random(in: .min ... .max)
+        mark = String(repeating: "0", count: number.leadingZeroBitCount / 4) + String(number, radix: 16)
+        (starts, starter) = AsyncStream.makeStream()
+    }
+
+    /// Whether a job of the audit log is one of these.
+    func has(_ name: String) -> Bool { name.hasSuffix("-\(mark)") }
 
     /// The newest first.
     var all: [Job] { memory.withLock { $0.jobs.reversed() } }
@@ -32,7 +41,8 @@ final class Jobs: Sendable {
     ) -> Job {
         let job = memory.withLock { memory in
             memory.count += 1
-            let job = Job(id: memory.count, sentence, by: person, total: total, place: place)
+            let name = "\(memory.count)-\(mark)"
+            let job = Job(id: memory.count, name: name, sentence, by: person, total: total, place: place)
             memory.jobs.append(job)
             if memory.jobs.count > Self.limit,
                 let index = memory.jobs.firstIndex(where: { $0.now.end != nil })

@@ -45,13 +45,29 @@ struct Acting {
             total: subjects.count,
             place: place.path + (fields.isEmpty ? "" : "?\(fields)")
         ) { job in
-            await job.run(subjects) { try await command.act(on: $0, site.broker, person) }
-            await site.audit.note("\(command.sentence), job \(job.id)", by: person, job.summary)
+            let names = subjects.prefix(50).map(\.words).joined(separator: ", ")
+            let begun = "\(LostJobs.start)\(subjects.count) in all: \(names)"
+            await site.audit.note(job.auditedAct, by: person, begun)
+            await withDiscardingTaskGroup { group in
+                group.addTask { await signal(job) }
+                await job.run(subjects) {
+                    await site.audit.keep(job.auditedAct, by: person, job.progressNote)
+                } act: {
+                    try await command.act(on: $0, site.broker, person)
+                }
+                group.cancelAll()
+            }
+            await site.audit.note(job.auditedAct, by: person, job.summary)
         }
-        let names = subjects.prefix(50).map(\.words).joined(separator: ", ")
-        let begun = "begun, \(subjects.count) in all: \(names)"
-        await site.audit.note("\(command.sentence), job \(job.id)", by: person, begun)
         return visit.link("/job", "id", job.id)
+    }
+
+    /// Shows other processes that the job goes on, also while one act takes long.
+    private func signal(_ job: Job) async {
+        while true {
+            do { try await site.options.clock.sleep(for: LostJobs.signalInterval) } catch { return }
+            await site.audit.keep(job.auditedAct, by: job.person, job.progressNote)
+        }
     }
 }
 #endif

@@ -44,7 +44,7 @@ struct JobPage {
             throw PageError(.notFound, "there is no such job since this page was started")
         }
         job.stop()
-        await site.audit.note("Stop job \(job.id): \(job.sentence)", by: visit.person, "asked")
+        await site.audit.note("Stop job \(job.name): \(job.sentence)", by: visit.person, "asked")
         return visit.link("/job", "id", id)
     }
 }

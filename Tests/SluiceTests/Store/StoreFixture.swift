@@ -231,9 +231,10 @@ extension Store {
         _ settlement: Settlement,
         then next: ClaimRequest? = nil
     ) async throws -> (result: SettleResult, next: ClaimResult?) {
-        try await withCheckedThrowingContinuation { continuation in
+        let answer = try await withCheckedThrowingContinuation { continuation in
             settle(action.receipt, settlement, thenClaim: next) { continuation.resume(with: $0) }
         }
+        return (answer.result, answer.claim)
     }
 
     /// Runs a queue until nothing is left in its order, with success each time.

@@ -192,26 +192,32 @@ final class Enqueues: TransactionSubject {
         return .success(ids)
     }
 
-    private func enqueueOne(_ draft: ActionDraft) throws -> Result<(id: ActionID, isNew: Bool), SluiceError> {
+    private struct Stored {
+        let id: ActionID
+        /// False if the key led to an action that is there already.
+        let isNew: Bool
+    }
+
+    private func enqueueOne(_ draft: ActionDraft) throws -> Result<Stored, SluiceError> {
         let key = draft.extras?.key
         if let key, let entry = try core.knownQueue(named: draft.queue),
             let known = try keys.look(up: key.text, in: entry.id)
         {
             switch key.policy {
-            case .keepFirst: return .success((known.action, false))
+            case .keepFirst: return .success(Stored(id: known.action, isNew: false))
             case .refuse:
                 let text = "the queue '\(draft.queue)' has had action \(known.action) under the same key"
                 return .failure(SluiceError(.duplicateKey, text))
             case .replace where known.isWaiting:
                 try replace(known.action, in: entry.id, with: draft)
-                return .success((known.action, true))
+                return .success(Stored(id: known.action, isNew: true))
             case .replace: break
             }
         }
         if let refusal = try refusalByDepth([draft]) { return .failure(refusal) }
         let id = try enqueue(draft)
         if let key { try keys.remember(key, of: id, in: try queueRows.queue(of: draft)) }
-        return .success((id, true))
+        return .success(Stored(id: id, isNew: true))
     }
 
     private func replace(_ action: ActionID, in queue: QueueID, with draft: ActionDraft) throws {
