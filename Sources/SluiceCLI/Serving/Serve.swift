@@ -73,30 +73,41 @@ struct Serve: AsyncParsableCommand, Look {
         options.file.foreignChangeInterval = .milliseconds(500)
         if readOnly { options.file.role = .readOnly }
         let stop = StopRequests(remark: nil)
-        try await store.withBroker(options) { broker in
-            let server = try server(broker)
-            let serving = Task { try await server.run() }
-            stop.connect { _ in serving.cancel() }
-            do {
-                try await serving.value
-            } catch is CancellationError {
-                return
-            } catch {
-                throw Failure(.cannotOpen, "the page cannot be served at \(address), port \(port): \(error)")
-            }
+        let broker = ServedBroker(try await store.openExisting(options), store, options)
+        do {
+            try await serve(broker, until: stop)
+        } catch {
+            await broker.current.close()
+            throw error
         }
+        await broker.current.close()
         #endif
     }
 
     #if Web
-    private func server(_ broker: any ToolBroker) throws -> OperatorServer {
+    private func serve(_ broker: ServedBroker, until stop: StopRequests) async throws {
+        let server = try server(broker)
+        let serving = Task { try await server.run() }
+        stop.connect { _ in serving.cancel() }
+        do {
+            try await serving.value
+        } catch is CancellationError {
+            return
+        } catch {
+            throw Failure(.cannotOpen, "the page cannot be served at \(address), port \(port): \(error)")
+        }
+    }
+
+    private func server(_ served: ServedBroker) throws -> OperatorServer {
+        let broker = served.current
         var options = OperatorPageOptions(access: .everybody)
         let title = store.title(broker)
         options.title = title.split(separator: "/").last.map(String.init) ?? title
         options.isReadOnly = readOnly
         options.hosts = host
         options.prefix = prefix
-        options.facts = ServedStore(broker: broker, file: store.file)
+        options.facts = ServedStore(served: served, file: store.file)
+        options.reopen = { try await served.reopen() }
         options.logger = Logger(label: "sluice.web") { _ in RemarkLogHandler(logLevel: .notice) }
         let (address, prefix, json) = (address, prefix, output.json)
         do {

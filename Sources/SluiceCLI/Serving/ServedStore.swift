@@ -8,9 +8,11 @@ internal import SluicePostgres
 
 /// What `sluice serve` shows of a store besides its queues.
 struct ServedStore: StoreFacts {
-    let broker: any ToolBroker
+    let served: ServedBroker
     /// `nil` for a server.
     let file: String?
+
+    private var broker: any ToolBroker { served.current }
 
     func counts() async throws -> (enqueued: Int64, waiting: Int) {
         (try await broker.newActions(since: nil).last.rawValue, try await broker.actionCount())

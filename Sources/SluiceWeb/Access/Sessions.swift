@@ -134,6 +134,13 @@ final class Sessions: Sendable {
         }
     }
 
+    /// Ends all questions: their subjects are those of another file.
+    func forgetQuestions() {
+        sessions.withLock { sessions in
+            for id in sessions.keys { sessions[id]?.questions = [] }
+        }
+    }
+
     func end(_ id: String) { sessions.withLock { $0[id] = nil } }
 
     /// Shows a text on the next page of a browser.

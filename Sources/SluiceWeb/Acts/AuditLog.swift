@@ -4,7 +4,7 @@ internal import Sluice
 
 /// The acts of operators, with their names: in the application's log and in the store.
 struct AuditLog: Sendable {
-    let broker: any ActionBroker
+    let store: CurrentStore
     let logger: Logger
 
     /// The most entries of a page.
@@ -12,7 +12,9 @@ struct AuditLog: Sendable {
 
     /// The last entries, the newest first; of a job's progress the last alone.
     var entries: [AuditEntry] {
-        get async throws { LostJobs.withoutOldProgress(try await broker.auditEntries(limit: Self.limit)) }
+        get async throws {
+            LostJobs.withoutOldProgress(try await store.broker.auditEntries(limit: Self.limit))
+        }
     }
 
     /// Writes an entry; the act is done, so an error is only logged.
@@ -29,7 +31,7 @@ struct AuditLog: Sendable {
     /// Writes an entry to the store alone.
     func keep(_ act: String, by person: Operator, _ result: String) async {
         do {
-            try await broker.audit(act, by: person.name, result: result)
+            try await store.broker.audit(act, by: person.name, result: result)
         } catch {
             logger.error("The audit log of the store cannot be written", metadata: ["error": "\(error)"])
         }

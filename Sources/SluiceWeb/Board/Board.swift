@@ -56,10 +56,23 @@ final class Board: Sendable {
 
     var totals: Totals { memory.withLock { $0.totals } }
 
-    /// Observes the queues until the task is cancelled or the broker is closed.
-    func follow(_ broker: any ActionBroker, _ clock: any BrokerClock) async {
-        var position: StatusPosition?
+    /// Observes the queues until the task is cancelled, or the broker is closed and no other comes.
+    func follow(_ store: CurrentStore, _ options: OperatorPageOptions) async {
         while !Task.isCancelled {
+            await follow(store.broker, options.clock) { store.loss != nil }
+            guard options.reopen != nil, !Task.isCancelled else { return }
+            do { try await options.clock.sleep(for: .milliseconds(250)) } catch { return }
+        }
+    }
+
+    /// Observes the queues of one broker until it is closed or given up.
+    func follow(
+        _ broker: any ActionBroker,
+        _ clock: any BrokerClock,
+        isLost: () -> Bool = { false }
+    ) async {
+        var position: StatusPosition?
+        while !Task.isCancelled, !isLost() {
             do {
                 for try await update in broker.observe(statuses: .all, after: position) {
                     apply(update.states, gone: update.gone, isSnapshot: update.isSnapshot)
@@ -93,6 +106,11 @@ final class Board: Sendable {
             memory.totals.error = error
             memory.totals.version += 1
         }
+    }
+
+    /// Forgets all queues: those of another file are read.
+    func forget() {
+        memory.withLock { $0 = Memory(totals: Totals(version: $0.totals.version + 1)) }
     }
 
     /// Waits until the first read has ended, a few seconds at most.

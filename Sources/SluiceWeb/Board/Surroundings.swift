@@ -18,6 +18,6 @@ final class Surroundings: Sendable {
 
     func set(_ facts: Facts) { memory.withLock { $0 = facts } }
 
-    func fail(_ error: any Error) { memory.withLock { $0.error = "\(error)" } }
+    func fail(_ error: String) { memory.withLock { $0.error = error } }
 }
 #endif

@@ -37,6 +37,8 @@ struct Acting {
 
     private func start(_ command: Command, _ subjects: [Subject], _ visit: Visit) async -> String {
         let (site, person) = (site, visit.person)
+        // That of the question: after the file was replaced, its numbers mean others.
+        let broker = site.broker
         let place = command.place
         let fields = place.query.encoded
         let job = site.jobs.start(
@@ -53,7 +55,7 @@ struct Acting {
                 await job.run(subjects) {
                     await site.audit.keep(job.auditedAct, by: person, job.progressNote)
                 } act: {
-                    try await command.act(on: $0, site.broker, person)
+                    try await command.act(on: $0, broker, person)
                 }
                 group.cancelAll()
             }
