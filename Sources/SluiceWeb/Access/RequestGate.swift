@@ -65,6 +65,7 @@ struct RequestGate: Sendable {
             let query = Form(parts.count > 1 ? parts[1] : "")
             let updates = LiveUpdates(
                 page: page,
+                seat: page.liveSeats.take(visit.holder ?? ""),
                 route: route,
                 visit: visit,
                 path: String(path),
@@ -174,6 +175,8 @@ struct RequestGate: Sendable {
                 throw PageError(.notAuthenticated, "log in to the application first")
             }
             let (session, isNew) = page.sessions.session(cookie(request))
+            visit.holder = holder(session, isNew: isNew, person)
+            if let holder = visit.holder { Caller.current?.know(holder) }
             if isNew { newCookie = setCookie(session.id, request) }
             (visit.session, visit.person) = (session, person)
             if options.isReadOnly { visit.person = Operator(name: person.name, role: .look) }
@@ -184,6 +187,12 @@ struct RequestGate: Sendable {
         }
         if let newCookie { response.headers[.setCookie] = newCookie }
         return response
+    }
+
+    /// Whose share of the connections a request's is: a person's, or that of a browser that has come back.
+    private func holder(_ session: Sessions.Session, isNew: Bool, _ person: Operator) -> String? {
+        if case .everybody = options.access { return isNew ? nil : session.id }
+        return isNew ? person.name : session.id
     }
 
     private func person(_ request: Request) async throws -> Operator? {

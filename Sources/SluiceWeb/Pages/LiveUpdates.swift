@@ -12,6 +12,7 @@ struct LiveUpdates: Sendable {
     }
 
     let page: OperatorPage
+    let seat: LiveSeats.Seat
     let route: OperatorPage.Route
     let visit: Visit
     let path: String
@@ -36,7 +37,7 @@ struct LiveUpdates: Sendable {
     private var events: AsyncThrowingStream<ByteBuffer, any Error> {
         let memory = Memory()
         return AsyncThrowingStream {
-            while page.isServing, !Task.isCancelled, try await mayLook() {
+            while page.isServing, !Task.isCancelled, seat.isKept, try await mayLook() {
                 if let text = try await news(memory) { return ByteBuffer(string: text) }
                 try await page.options.clock.sleep(for: Self.interval)
             }
