@@ -35,6 +35,7 @@ public final class OperatorPage: Service {
     let healthCheck: HealthCheck
     let sessions = Sessions()
     let liveSeats = LiveSeats()
+    let logIns: LogIns
     let audit: AuditLog
     private let serving = Atomic(true)
 
@@ -50,7 +51,8 @@ public final class OperatorPage: Service {
     public init(_ broker: any ActionBroker, options: OperatorPageOptions) throws {
         (store, self.options) = (CurrentStore(broker), options)
         healthCheck = HealthCheck(options.clock)
-        audit = AuditLog(store: store, logger: options.logger)
+        audit = AuditLog(store: store, logger: options.logger, isReadOnly: options.isReadOnly)
+        logIns = LogIns(options.clock, options.logger)
         // Last: Swift 6.3 crashes on the way out of an initializer that has set a part of the properties.
         try Self.check(options)
     }

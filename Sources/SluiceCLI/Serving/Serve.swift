@@ -19,7 +19,7 @@ struct Serve: AsyncParsableCommand, Look {
             --token-file the page asks for a token: each line of the file is `look` or `act`, a name for the \
             audit log, and a token of at least 22 characters; only you may be able to read the file. Another \
             --address needs one. If browsers reach it by a name, repeat it with --host. The connection is \
-            not encrypted: put a proxy with TLS before it.
+            not encrypted: put a proxy with TLS before it. GET /healthz needs no token.
 
             The answer is the address. Acts are logged on standard error with who did them.
 
@@ -108,7 +108,8 @@ struct Serve: AsyncParsableCommand, Look {
         options.prefix = prefix
         options.facts = ServedStore(served: served, file: store.file)
         options.reopen = { try await served.reopen() }
-        options.logger = Logger(label: "sluice.web") { _ in RemarkLogHandler(logLevel: .notice) }
+        options.logger = Logger(label: "sluice.web") { _ in RemarkLogHandler(logLevel: .notice, hasTime: true)
+        }
         let (address, prefix, json) = (address, prefix, output.json)
         do {
             if let tokenFile { options.access = .tokens(try TokenFile(path: tokenFile)) }

@@ -6,6 +6,8 @@ internal import Sluice
 struct AuditLog: Sendable {
     let store: CurrentStore
     let logger: Logger
+    /// Whether the store takes no entries.
+    let isReadOnly: Bool
 
     /// The most entries of a page.
     static let limit = 200
@@ -19,17 +21,17 @@ struct AuditLog: Sendable {
 
     /// Writes an entry; the act is done, so an error is only logged.
     func note(_ act: String, by person: Operator, _ result: String) async {
-        logger.notice(
-            "An operator has acted",
-            metadata: [
-                "sluice.operator": "\(person.name)", "sluice.act": "\(act)", "sluice.result": "\(result)",
-            ]
-        )
+        var facts: Logger.Metadata = [
+            "sluice.operator": "\(person.name)", "sluice.act": "\(act)", "sluice.result": "\(result)",
+        ]
+        if let caller = Caller.current { facts["sluice.address"] = "\(caller.description)" }
+        logger.notice("An operator has acted", metadata: facts)
         await keep(act, by: person, result)
     }
 
     /// Writes an entry to the store alone.
     func keep(_ act: String, by person: Operator, _ result: String) async {
+        if isReadOnly { return }
         do {
             try await store.broker.audit(act, by: person.name, result: result)
         } catch {
