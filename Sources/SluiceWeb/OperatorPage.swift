@@ -114,7 +114,7 @@ public final class OperatorPage: Service {
                 surroundings.fail("\(error)")
                 options.logger.debug("Facts cannot be read", metadata: ["error": "\(error)"])
             }
-            rates.sample(age: board.oldestAge(at: .now, ofMoving: true))
+            rates.sample(age: await board.waitingAge(at: .now, broker))
             try? await options.clock.sleep(for: RateHistory.interval)
         }
     }
@@ -127,6 +127,7 @@ public final class OperatorPage: Service {
             rates.set(enqueued: counts.enqueued, waiting: counts.waiting)
             facts.sizes = try await store.sizes()
             facts.runners = try await store.runners()
+            facts.letterCount = try await (store as? any LetterFacts)?.deadLetterCount()
         }
         surroundings.set(facts)
         // Nobody commits that a process has died, and why its queues wait is another reason then.

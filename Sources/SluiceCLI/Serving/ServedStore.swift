@@ -7,7 +7,7 @@ internal import SluicePostgres
 #endif
 
 /// What `sluice serve` shows of a store besides its queues.
-struct ServedStore: StoreFacts {
+struct ServedStore: LetterFacts {
     let served: ServedBroker
     /// `nil` for a server.
     let file: String?
@@ -47,6 +47,8 @@ struct ServedStore: StoreFacts {
             )
         }
     }
+
+    func deadLetterCount() async throws -> Int { try await broker.deadLetterCount() }
 
     func sizes() async throws -> [(name: String, value: String)] {
         guard let file else { return [] }

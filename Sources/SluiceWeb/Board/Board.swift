@@ -178,15 +178,27 @@ final class Board: Sendable {
     /// Returns the kinds of heads, for the filter: a hundred at most.
     func kinds() -> [String] { memory.withLock { Array($0.kinds.keys.sorted().prefix(100)) } }
 
-    /// The age of the oldest action, or of the oldest in a queue that runs or could run.
-    func oldestAge(at now: Date, ofMoving isOfMoving: Bool = false) -> Duration? {
-        let oldest = memory.withLock { memory in
-            memory.lanes.values.lazy.filter { !isOfMoving || $0.trouble == .moves }.map(\.oldest).min()
-        }
+    /// The age of the oldest action.
+    func oldestAge(at now: Date) -> Duration? {
+        let oldest = memory.withLock { $0.lanes.values.lazy.map(\.oldest).min() }
         return oldest.map { .microseconds(max(Self.microseconds(now) - $0, 0)) }
     }
 
-    private static func microseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1_000_000) }
+    /// Returns queues that run or could run and have an action that does not run, the oldest first.
+    func moving(limit: Int) -> [Lane] {
+        memory.withLock { memory in
+            var found: [Lane] = []
+            for lane in memory.lanes.values
+            where lane.trouble == .moves && (lane.state != .running || lane.status.depth > 1) {
+                if found.count == limit, let last = found.last, lane.oldest >= last.oldest { continue }
+                found.insert(lane, at: found.firstIndex { $0.oldest > lane.oldest } ?? found.endIndex)
+                if found.count > limit { found.removeLast() }
+            }
+            return found
+        }
+    }
+
+    static func microseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1_000_000) }
 }
 
 extension Board.Memory {

@@ -8,6 +8,8 @@ final class Surroundings: Sendable {
         var runners: [RunnerFact]?
         var sizes: [(name: String, value: String)] = []
         var holdCount = 0
+        /// `nil` if nobody counts the dead letters.
+        var letterCount: Int?
         /// Why they may be old.
         var error: String?
     }

@@ -24,7 +24,7 @@ struct OverviewPage {
         page.add(
             """
             <form class="filter" method="get" action="\(visit.link("/queues"))" role="search">
-            <label>Queue <input type="search" name="name" placeholder="part of its name" data-search></label>
+            <label>Queue <input type="search" name="name" placeholder="part of its name, in any case" data-search></label>
             <button>Find</button> \
             <a href="\(visit.link("/queues"))">All \(totals.queueCount) queues, in this order</a></form>
             """
@@ -54,6 +54,7 @@ struct OverviewPage {
                 [
                     ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
                     ("Running", "\(totals.states[.running] ?? 0)"), ("Oldest action", oldest.map { "\($0)" }),
+                    ("Dead letters", facts.letterCount.map { "<a href=\"\(visit.link("/dead"))\">\($0)</a>" }),
                     ("Holds", "<a href=\"\(visit.link("/holds"))\">\(facts.holdCount)</a>"),
                     ("Runners", site.options.facts == nil ? nil : runners),
                 ] + facts.sizes.map { ($0.name, "\($0.value)") }
@@ -68,7 +69,7 @@ struct OverviewPage {
             <div class="plots">\
             \(Plot(name: "Enqueued", unit: " a second", values: samples.map(\.enqueued)).html)\
             \(Plot(name: "Ended", unit: " a second", values: samples.map(\.ended)).html)\
-            \(Plot(name: "Latency: oldest that could run", unit: " s", values: samples.map(\.age)).html)</div>
+            \(Plot(name: "Latency: oldest that waits to run", unit: " s", values: samples.map(\.age)).html)</div>
             """
     }
 }
