@@ -55,7 +55,7 @@ CREATE INDEX sluice_action_schedule ON sluice_action_rows (not_before) WHERE not
 -- sort the whole index, if the statistics are from before there were scheduled actions.
 CREATE INDEX sluice_action_scheduled ON sluice_action_rows (queue_id, not_before)
     WHERE not_before IS NOT NULL AND queue_id IS NOT NULL;
-CREATE INDEX sluice_action_expiry ON sluice_action_rows (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX sluice_action_expiry ON sluice_action_rows (expires_at, id) WHERE expires_at IS NOT NULL;
 CREATE INDEX sluice_action_tag ON sluice_action_rows (tag) WHERE tag IS NOT NULL;
 
 -- Facts about an action from its attempts. Most actions never have a row here.
@@ -71,8 +71,13 @@ CREATE TABLE sluice_state_rows (
     last_error       text,
     -- The gate that the action waits for, in addition to the time.
     waits_for_gate   text,
-    -- The action ran when its worker was taken off; it runs alone.
+    -- The action ran when its worker was taken off, and may be the cause; cleared when an attempt has outlived its
+    -- trial, or ends.
     is_suspect       boolean NOT NULL DEFAULT false,
+    -- It starts with nothing beside it but other suspects; cleared when the time for trials is over too.
+    awaits_trial     boolean NOT NULL DEFAULT false,
+    -- Raised when a worker is taken off while the suspect runs, lowered when it outlives a trial.
+    suspicion        integer NOT NULL DEFAULT 0,
     -- How often a worker was taken off while this action ran alone.
     crashes          integer NOT NULL DEFAULT 0,
     -- Cancelled while it ran. Any outcome except success removes the action.
@@ -85,7 +90,6 @@ CREATE TABLE sluice_state_rows (
     spared_through   bigint
 );
 
-CREATE INDEX sluice_state_suspect ON sluice_state_rows (action_id) WHERE is_suspect;
 -- Each step reads it: which of the worker's claims an operator has cancelled.
 CREATE INDEX sluice_state_cancelled ON sluice_state_rows (action_id) WHERE is_cancelled;
 -- Finds the queues to which an action moves.
@@ -104,7 +108,7 @@ CREATE TABLE sluice_lane_rows (
     -- In a queue in the order of arrival: nothing waits up to this id, unless rewind.
     low_id            bigint NOT NULL DEFAULT 0,
     rewind            boolean NOT NULL DEFAULT false,
-    -- The head is a suspect.
+    -- The head waits for its trial; no longer when it is claimed.
     is_suspect        boolean NOT NULL DEFAULT false,
     -- Why the queue is blocked, as in the file, and:
     --   hold: the hold's number is in blocked_error.
@@ -131,8 +135,6 @@ CREATE INDEX sluice_lane_suspect ON sluice_lane_rows (ready_at)
 CREATE INDEX sluice_lane_worker ON sluice_lane_rows (worker) WHERE worker IS NOT NULL;
 CREATE INDEX sluice_lane_blocked ON sluice_lane_rows (blocked_by, blocked_error, blocked_at)
     WHERE blocked_by IS NOT NULL;
--- At most one suspect of the fleet is on trial: its lane belongs to the worker that drains for it or runs it.
-CREATE UNIQUE INDEX sluice_lane_trial ON sluice_lane_rows (is_suspect) WHERE is_suspect AND worker IS NOT NULL;
 
 -- Inserted by a claim, deleted by its settling. No claim is ever given twice.
 CREATE TABLE sluice_claim_rows (
@@ -147,8 +149,8 @@ CREATE TABLE sluice_claim_rows (
     opening    bigint NOT NULL,
     -- How much of the queue's turn was used before: actions, or their time in sixteenths of 50 ms. Ends at 16.
     turn       integer NOT NULL DEFAULT 0,
-    -- The action runs alone: it is a suspect.
-    is_alone   boolean NOT NULL DEFAULT false,
+    -- How many suspects were tried together with this one, and with nothing beside them; 0: it is not on trial.
+    trial_size integer NOT NULL DEFAULT 0,
     -- The application has settled it with success in a transaction of its own.
     is_settled boolean NOT NULL DEFAULT false
 );
@@ -177,8 +179,28 @@ CREATE TABLE sluice_worker_rows (
     -- Raised by a resync: calls with smaller numbers were given up before it, and come too late.
     first_claim      bigint NOT NULL DEFAULT 0,
     -- The worker has nothing to do and listens: an enqueue rings.
-    waits            boolean NOT NULL DEFAULT false
+    waits            boolean NOT NULL DEFAULT false,
+    -- It has no lease any more, and never gets one again; some of its queues are locked, and are given back later.
+    -- lost: its lease was over; left: it signed off. NULL while it lives.
+    ending           text CHECK (ending IN ('lost', 'left')),
+    -- The expired action at which the worker's last sweep stopped.
+    swept_at         timestamptz NOT NULL DEFAULT '-infinity',
+    swept_id         bigint NOT NULL DEFAULT 0
 );
+
+-- Which worker tries suspects, with nothing beside them: one of the fleet at a time. There is one row.
+CREATE TABLE sluice_trial_rows (
+    is_only    boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    -- NULL, or one that lives no longer: nobody does.
+    worker     bigint,
+    since      timestamptz,
+    -- When the trial is over, whatever was tried.
+    until      timestamptz,
+    -- By when the suspects that are tried now must have returned; NULL while the worker has other actions to end.
+    part_until timestamptz
+);
+
+INSERT INTO sluice_trial_rows DEFAULT VALUES;
 
 -- What each worker can run.
 CREATE TABLE sluice_route_rows (

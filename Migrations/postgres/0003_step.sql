@@ -268,9 +268,10 @@ BEGIN
         ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
             attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
             retry_delay = excluded.retry_delay, is_released = excluded.is_released, last_error = excluded.last_error,
-            waits_for_gate = excluded.waits_for_gate, is_suspect = false, crashes = 0;
+            waits_for_gate = excluded.waits_for_gate, is_suspect = false, awaits_trial = false, suspicion = 0,
+            crashes = 0;
     WHEN outcome = 'stop' THEN
-        UPDATE sluice_state_rows AS s SET is_suspect = false, crashes = 0
+        UPDATE sluice_state_rows AS s SET is_suspect = false, awaits_trial = false, suspicion = 0, crashes = 0
         WHERE s.action_id = action AND (s.is_suspect OR s.crashes > 0);
     WHEN outcome = 'fail' THEN
         PERFORM sluice_record(action, held.claim, state.attempts + 1, cause, error, held.started_at);
@@ -278,7 +279,7 @@ BEGIN
         VALUES (action, CASE WHEN cause = 'undecodable' THEN 0 ELSE 1 END, sluice_bounded(error))
         ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
             attempts = s.attempts + excluded.attempts, last_error = excluded.last_error, is_suspect = false,
-            crashes = 0;
+            awaits_trial = false, suspicion = 0, crashes = 0;
         -- An edit during the attempt has replaced what could not be read.
         IF NOT (cause = 'undecodable' AND state.edited_claim IS NOT DISTINCT FROM held.claim)
             AND NOT (policy = 'block' AND state.moves_to IS NOT NULL) THEN
@@ -302,7 +303,8 @@ AS $$
     SELECT EXISTS (
         SELECT FROM sluice_worker_rows AS w
         JOIN sluice_route_rows AS r ON r.worker = w.epoch
-        WHERE w.lease_until > sluice_now() AND w.epoch IS DISTINCT FROM besides AND r.pool = sluice_has_route.pool
+        WHERE w.lease_until > sluice_now() AND w.ending IS NULL AND w.epoch IS DISTINCT FROM besides
+          AND r.pool = sluice_has_route.pool
           AND coalesce(r.kind, '') IN (sluice_has_route.kind, ''))
 $$;
 
@@ -378,7 +380,7 @@ DECLARE
     pattern text;
     woken bigint[];
 BEGIN
-    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_set_routes.epoch FOR KEY SHARE;
+    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_set_routes.epoch AND w.ending IS NULL FOR KEY SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
             HINT = 'Register again: its lease was over, and others run its queues.';
@@ -494,76 +496,101 @@ END
 $$;
 
 -- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
--- Arrivals whose lane is locked stay for a later step. Taking one in needs the lane's lock, and so does giving a lane
--- back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block of the
--- first arrival that it saw, NULL if there was none; and whether there may be more.
+-- Queues whose lane is locked are passed over and count for nothing, and their arrivals stay for a later step: who has
+-- locked one queue keeps no other from being seen. Taking an arrival in needs the lane's lock, and so does giving a lane
+-- back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block from which
+-- the next step reads, NULL if there was no arrival; and whether there may be more.
 CREATE FUNCTION sluice_take_arrivals(arrivals_from integer, now_at timestamptz,
                                      OUT first_block integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
+    most CONSTANT integer := 1000;
     start tid := format('(%s,0)', arrivals_from)::tid;
     places tid[];
     arrived bigint[];
-    rewinds boolean[];
+    gone_lanes bigint[];
+    gone_rewinds boolean[];
     named bigint[];
     named_rewinds boolean[];
     missing bigint[];
     locked bigint[];
     made bigint[];
     queue bigint;
+    passed bigint[] := '{}';
+    taken integer := 0;
 BEGIN
-    SELECT array_agg(t.place), array_agg(t.queue_id), array_agg(t.rewind) INTO places, arrived, rewinds
-    FROM (SELECT a.ctid AS place, a.queue_id, a.rewind FROM sluice_arrival_rows AS a
-          WHERE a.ctid >= start LIMIT 1000 FOR UPDATE SKIP LOCKED) AS t;
-    more := coalesce(cardinality(places) = 1000, false);
-    IF places IS NULL THEN
-        RETURN;
-    END IF;
-    first_block := split_part(ltrim(places[1]::text, '('), ',', 1)::integer;
-    SELECT array_agg(t.queue_id), array_agg(t.rewind) INTO named, named_rewinds
-    FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind FROM unnest(arrived, rewinds) AS u (queue_id, rewind)
-          GROUP BY u.queue_id ORDER BY u.queue_id) AS t;
-    -- Lanes that others have locked are missing here.
-    SELECT array_agg(t.queue_id) INTO locked
-    FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
-          WHERE l.queue_id = ANY (named) FOR NO KEY UPDATE SKIP LOCKED) AS t;
-    locked := coalesce(locked, '{}');
-    IF cardinality(locked) < cardinality(named) THEN
-        missing := ARRAY(SELECT n FROM unnest(named) AS n
-                         EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (named)
-                         ORDER BY 1);
-    END IF;
-    IF cardinality(missing) > 0 THEN
-        made := sluice_make_lanes(missing, now_at);
-        IF made IS NULL THEN
-            -- One by one, some in each step: many savepoints slow all other transactions down.
-            FOREACH queue IN ARRAY missing[1:30] LOOP
-                made := made || sluice_make_lanes(ARRAY[queue], now_at);
-            END LOOP;
+    more := true;
+    -- Each round passes over the queues that were locked in those before. The next step goes on where this one stops.
+    FOR round IN 1 .. 10 LOOP
+        SELECT array_agg(t.place), array_agg(t.queue_id) INTO places, arrived
+        FROM (SELECT a.ctid AS place, a.queue_id FROM sluice_arrival_rows AS a
+              WHERE a.ctid > start AND passed[width_bucket(a.queue_id, passed)] IS DISTINCT FROM a.queue_id
+              LIMIT most - taken) AS t;
+        IF places IS NULL THEN
+            more := false;
+            EXIT;
         END IF;
-        locked := locked || made;
-    END IF;
-    -- What parks a queue stays. In the order of arrival, a new action does not change the head, and what the head waits
-    -- for still holds; with another order it may be the head. width_bucket is a binary search: a join with unnest could
-    -- be planned the wrong way around while the table's statistics say that it is empty.
-    UPDATE sluice_lane_rows AS l
-    SET ready_at = CASE WHEN l.worker IS NULL
-                         AND (l.blocked_by IS NULL
-                              OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))
-                         THEN least(l.ready_at, now_at) ELSE l.ready_at END,
-        rewind = l.rewind OR named_rewinds[width_bucket(l.queue_id, named)]
-    WHERE l.queue_id = ANY (locked)
-      AND (named_rewinds[width_bucket(l.queue_id, named)]
-           OR (l.worker IS NULL
-               AND ((l.ready_at IS NULL AND l.blocked_by IS NULL)
-                    OR (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = l.queue_id) <> 'arrival')));
-    IF cardinality(locked) < cardinality(named) THEN
+        -- Arrivals that are left stay in sight, unless they are so many that they fill a round.
+        IF round = 1 THEN
+            first_block := split_part(ltrim(places[1]::text, '('), ',', 1)::integer;
+        ELSE
+            first_block := split_part(ltrim(start::text, '('), ',', 1)::integer;
+        END IF;
+        start := places[cardinality(places)];
+        named := ARRAY(SELECT DISTINCT n FROM unnest(arrived) AS n ORDER BY n);
+        -- Lanes that others have locked are missing here.
+        SELECT array_agg(t.queue_id) INTO locked
+        FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
+              WHERE l.queue_id = ANY (named) FOR NO KEY UPDATE SKIP LOCKED) AS t;
+        locked := coalesce(locked, '{}');
+        IF cardinality(locked) < cardinality(named) THEN
+            missing := ARRAY(SELECT n FROM unnest(named) AS n
+                             EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (named)
+                             ORDER BY 1);
+            IF cardinality(missing) > 0 THEN
+                made := sluice_make_lanes(missing, now_at);
+                IF made IS NULL THEN
+                    -- One by one, some in each step, and not the same in each: many savepoints slow all other
+                    -- transactions down, and some of these lanes may be made by a transaction that stays open.
+                    FOREACH queue IN ARRAY ARRAY(SELECT m FROM unnest(missing) AS m ORDER BY random() LIMIT 30) LOOP
+                        made := made || sluice_make_lanes(ARRAY[queue], now_at);
+                    END LOOP;
+                END IF;
+                locked := locked || made;
+            END IF;
+        END IF;
         locked := ARRAY(SELECT k FROM unnest(locked) AS k ORDER BY k);
-        places := ARRAY(SELECT u.place FROM unnest(places, arrived) AS u (place, queue_id)
-                        WHERE locked[width_bucket(u.queue_id, locked)] = u.queue_id);
-    END IF;
-    DELETE FROM sluice_arrival_rows AS a WHERE a.ctid = ANY (places);
+        -- Only what is deleted here is taken in: another step may have had it before the lanes were locked, and its
+        -- place may have another arrival. width_bucket is a binary search: a join with unnest could be planned the wrong
+        -- way around while the table's statistics say that it is empty.
+        WITH gone AS (
+            DELETE FROM sluice_arrival_rows AS a
+            WHERE a.ctid = ANY (places) AND locked[width_bucket(a.queue_id, locked)] = a.queue_id
+            RETURNING a.queue_id, a.rewind)
+        SELECT array_agg(g.queue_id), array_agg(g.rewind) INTO gone_lanes, gone_rewinds FROM gone AS g;
+        taken := taken + coalesce(cardinality(gone_lanes), 0);
+        SELECT array_agg(t.queue_id), array_agg(t.rewind) INTO named, named_rewinds
+        FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind FROM unnest(gone_lanes, gone_rewinds) AS u (queue_id, rewind)
+              GROUP BY u.queue_id ORDER BY u.queue_id) AS t;
+        -- What parks a queue stays. In the order of arrival, a new action does not change the head, and what the head
+        -- waits for still holds; with another order it may be the head.
+        UPDATE sluice_lane_rows AS l
+        SET ready_at = CASE WHEN l.worker IS NULL
+                             AND (l.blocked_by IS NULL
+                                  OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))
+                             THEN least(l.ready_at, now_at) ELSE l.ready_at END,
+            rewind = l.rewind OR named_rewinds[width_bucket(l.queue_id, named)]
+        WHERE l.queue_id = ANY (named)
+          AND (named_rewinds[width_bucket(l.queue_id, named)]
+               OR (l.worker IS NULL
+                   AND ((l.ready_at IS NULL AND l.blocked_by IS NULL)
+                        OR (SELECT q.sort_type FROM sluice_queue_rows AS q
+                            WHERE q.queue_id = l.queue_id) <> 'arrival')));
+        EXIT WHEN taken >= most;
+        passed := ARRAY(SELECT DISTINCT p FROM unnest(passed || arrived) AS p
+                        WHERE locked[width_bucket(p, locked)] IS DISTINCT FROM p ORDER BY p);
+    END LOOP;
 END
 $$;
 
@@ -675,6 +702,88 @@ BEGIN
 END
 $$;
 
+-- Locks the lanes of the suspects that are tried next: half of the most suspect, at most so many. size: how many that
+-- are. is_long: it is a single one, whose worker was taken off while it ran alone. A lane whose head waits for no trial
+-- any more is ready like others.
+CREATE FUNCTION sluice_take_suspects(pools integer[], most integer, now_at timestamptz,
+                                     OUT lanes bigint[], OUT size integer, OUT is_long boolean)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    locked bigint[];
+    levels integer[];
+    crashed integer[];
+BEGIN
+    locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                    WHERE l.worker IS NULL AND l.ready_at <= now_at AND l.is_suspect AND l.pool = ANY (pools)
+                    ORDER BY l.ready_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+    SELECT array_agg(t.queue_id), array_agg(t.suspicion), array_agg(t.crashes) INTO lanes, levels, crashed
+    FROM (SELECT k.queue_id, s.suspicion, s.crashes
+          FROM unnest(locked) WITH ORDINALITY AS k (queue_id, place)
+          CROSS JOIN LATERAL (SELECT i.id FROM sluice_action_rows AS i
+                              WHERE i.queue_id = k.queue_id AND i.not_before IS NULL
+                              ORDER BY i.sort_key, i.id LIMIT 1) AS a
+          CROSS JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s
+          WHERE s.awaits_trial
+          ORDER BY s.suspicion DESC, s.crashes DESC, k.place) AS t;
+    lanes := coalesce(lanes, '{}');
+    UPDATE sluice_lane_rows AS l SET is_suspect = false
+    WHERE l.queue_id = ANY (locked) AND l.queue_id <> ALL (lanes);
+    size := least(most, (cardinality(array_positions(levels, levels[1])) + 1) / 2);
+    lanes := lanes[1 : size];
+    is_long := size = 1 AND crashed[1] > 0;
+END
+$$;
+
+-- Has suspects that were ready by some time start like others; they stay suspects. Returns how many.
+CREATE FUNCTION sluice_release_suspects(ready_by timestamptz, now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    lanes bigint[] := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.worker IS NULL AND l.ready_at <= least(ready_by, now_at) AND l.is_suspect
+        ORDER BY l.ready_at LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+BEGIN
+    IF cardinality(lanes) = 0 THEN
+        RETURN 0;
+    END IF;
+    UPDATE sluice_state_rows AS s SET awaits_trial = false
+    WHERE s.awaits_trial AND s.action_id = ANY (ARRAY(
+        SELECT a.id FROM unnest(lanes) AS n (queue_id)
+        CROSS JOIN LATERAL (SELECT i.id FROM sluice_action_rows AS i
+                            WHERE i.queue_id = n.queue_id AND i.not_before IS NULL
+                            ORDER BY i.sort_key, i.id LIMIT 1) AS a));
+    UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = ANY (lanes);
+    RETURN cardinality(lanes);
+END
+$$;
+
+-- Ends the trial of a worker. What runs has not killed its worker, and is suspected less; what was not tried starts
+-- like others, and stays a suspect. One whose queue is locked stays one too.
+CREATE FUNCTION sluice_end_trial(me bigint, now_at timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    lanes bigint[] := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.queue_id = ANY (ARRAY(SELECT c.queue_id FROM sluice_claim_rows AS c
+                                      WHERE c.worker = me AND c.trial_size > 0))
+        FOR NO KEY UPDATE SKIP LOCKED);
+BEGIN
+    UPDATE sluice_state_rows AS s
+    SET is_suspect = false, awaits_trial = false, crashes = 0, suspicion = s.suspicion - 1
+    WHERE s.awaits_trial
+      AND s.action_id = ANY (ARRAY(SELECT c.action_id FROM sluice_claim_rows AS c
+                                   WHERE c.worker = me AND c.trial_size > 0 AND c.queue_id = ANY (lanes)));
+    UPDATE sluice_trial_rows AS t SET worker = NULL WHERE t.worker = me;
+    PERFORM sluice_release_suspects(now_at, now_at);
+END
+$$;
+
 -- Settles attempts, takes in arrivals, and claims heads, in one call.
 --
 -- claims to policies, one element for each receipt (NULL for an array: NULL for all): outcomes success, retry, fail,
@@ -684,6 +793,7 @@ $$;
 -- addition to those that it runs and has no receipt for. next_claim: the number of the first new claim; those that
 -- follow have the following ones. waits: the worker will listen if nothing is to be done. arrivals_from: version of the
 -- row 'next' of the call before; 0 once a second, so that blocks are found that were free and are used again.
+-- trial_limit: for how long suspects are tried after a death, while this worker runs nothing else; 0: not at all.
 --
 -- Rows, by what:
 --   settled, removed, byApplication, stale: one for each receipt, with its claim. removed: the action was cancelled or
@@ -699,7 +809,7 @@ $$;
 CREATE FUNCTION sluice_step(
     epoch bigint, lease interval, claims bigint[], outcomes text[], delays interval[], gates text[], closes boolean[],
     errors text[], causes text[], policies text[], routes integer[], permits integer[], free integer,
-    next_claim bigint, waits boolean, arrivals_from integer DEFAULT 0)
+    next_claim bigint, waits boolean, arrivals_from integer DEFAULT 0, trial_limit interval DEFAULT '5 s')
 RETURNS TABLE (what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text,
                version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer,
                last_error text, is_alone boolean, route integer, due_at timestamptz)
@@ -736,7 +846,6 @@ DECLARE
     kept_lows bigint[] := '{}';
     kept_claims bigint[] := '{}';
     kept_turns integer[] := '{}';
-    alone_lanes bigint[] := '{}';
     -- The lanes whose heads are looked at, what nothing waits up to in each, the claim that each follows, its turn.
     look_lanes bigint[];
     locked_lanes bigint[];
@@ -769,11 +878,19 @@ DECLARE
     arrivals record;
     phase integer;
     wanted integer;
+    share_pools integer[];
+    shares integer[];
     found_lanes bigint[];
+    trial sluice_trial_rows;
+    -- This step starts suspects; the worker starts nothing, as suspects run or it waits for the end of others.
     is_trial boolean := false;
     drains boolean := false;
-    trial_lane bigint;
-    trial_since timestamptz;
+    running_now integer;
+    oldest_start timestamptz;
+    suspect_lanes bigint[];
+    -- How many suspects this step starts together.
+    group_size integer := 0;
+    is_long boolean;
     low_id_now bigint;
     is_open_now boolean;
     next_due timestamptz;
@@ -789,7 +906,7 @@ BEGIN
            EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
            coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0) AS opening
     INTO worker_row
-    FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE OF w;
+    FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
             HINT = 'Register again: its lease was over, and others run its queues.';
@@ -851,9 +968,6 @@ BEGIN
             kept_claims := kept_claims || held.claim;
             kept_turns := kept_turns || receipt.turn;
             kept_lows := kept_lows || held.action_id;
-            IF held.is_alone THEN
-                alone_lanes := alone_lanes || held.queue_id;
-            END IF;
             IF held.is_settled THEN
                 what := 'byApplication';
                 claim := held.claim;
@@ -920,86 +1034,81 @@ BEGIN
                 kept_lanes[array_position(kept_claims, held.claim)] := NULL;
             END IF;
         END LOOP;
-        IF cardinality(alone_lanes) > 0 THEN
-            UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = ANY (alone_lanes);
-        END IF;
     END IF;
 
     -- 5. Arrivals; before the heads of the lanes that are kept, so that an action with an earlier place counts.
     arrivals := sluice_take_arrivals(arrivals_from, now_at);
     more := arrivals.more;
 
-    -- A suspect runs alone: one in the whole fleet, and nothing beside it on its worker. An idle worker takes it at
-    -- once. If there is none, a busy one drains for it after a second, for at most five, unless it runs something long.
-    SELECT l.queue_id, l.ready_at INTO trial_lane, trial_since
-    FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL AND l.worker IS NOT DISTINCT FROM me;
-    IF FOUND THEN
-        SELECT c.claim, c.action_id, c.started_at INTO receipt
-        FROM sluice_claim_rows AS c WHERE c.worker = me AND c.is_alone;
-        IF FOUND THEN
-            drains := now_at < receipt.started_at + interval '1 s';
-            IF drains THEN
-                next_due := receipt.started_at + interval '1 s';
-            ELSE
-                PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = trial_lane FOR NO KEY UPDATE SKIP LOCKED;
-            END IF;
-            IF NOT drains AND FOUND THEN
-                -- It has run for a second and has not killed its worker.
-                UPDATE sluice_state_rows AS s SET is_suspect = false, crashes = 0 WHERE s.action_id = receipt.action_id;
-                UPDATE sluice_claim_rows AS c SET is_alone = false WHERE c.claim = receipt.claim;
-                UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = trial_lane;
-            END IF;
-        ELSE
+    -- Suspects start with nothing beside them on their worker: one worker of the fleet tries them, half of the most
+    -- suspect at a time, as in the file. An idle worker begins at once; if there is none, a busy one drains after a
+    -- second, unless it runs something long.
+    SELECT t.* INTO trial FROM sluice_trial_rows AS t WHERE t.is_only;
+    IF trial.worker = me THEN
+        SELECT count(*) INTO running_now FROM sluice_claim_rows AS c WHERE c.worker = me;
+        IF trial_limit <= interval '0' OR now_at NOT BETWEEN trial.since AND trial.until
+            OR (running_now > 0 AND now_at >= trial.part_until) THEN
+            PERFORM sluice_end_trial(me, now_at);
+        ELSIF running_now = 0 AND free_left > 0 THEN
             is_trial := true;
+        ELSE
+            drains := true;
+            next_due := coalesce(trial.part_until, trial.until);
         END IF;
     ELSIF free_left > 0 AND EXISTS (
         SELECT FROM sluice_lane_rows AS l WHERE l.worker IS NULL AND l.ready_at <= now_at AND l.is_suspect
-    ) AND NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL) THEN
-        SELECT l.queue_id INTO trial_lane FROM sluice_lane_rows AS l
-        WHERE l.worker IS NULL AND l.is_suspect AND l.pool = ANY (pools_now)
-          AND l.ready_at <= now_at - (
-              SELECT CASE WHEN count(*) = 0 THEN interval '0'
-                          WHEN min(c.started_at) > now_at - interval '5 s' THEN interval '1 s' END
-              FROM sluice_claim_rows AS c WHERE c.worker = me)
-        ORDER BY l.ready_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
-        IF FOUND THEN
-            BEGIN
-                UPDATE sluice_lane_rows AS l SET worker = me, term = l.term + 1, ready_at = now_at
-                WHERE l.queue_id = trial_lane;
-                is_trial := true;
-                trial_since := now_at;
-            EXCEPTION WHEN unique_violation THEN
-                -- Another worker was quicker.
-                NULL;
-            END;
+    ) THEN
+        IF trial_limit <= interval '0' THEN
+            PERFORM sluice_release_suspects(now_at, now_at);
+        ELSE
+            SELECT count(*), min(c.started_at) INTO running_now, oldest_start
+            FROM sluice_claim_rows AS c WHERE c.worker = me;
+            -- A queue that is locked is no reason to drain.
+            PERFORM FROM sluice_lane_rows AS l
+            WHERE l.worker IS NULL AND l.is_suspect AND l.pool = ANY (pools_now)
+              AND l.ready_at <= now_at - CASE WHEN running_now = 0 THEN interval '0'
+                                              WHEN oldest_start > now_at - trial_limit THEN interval '1 s' END
+            ORDER BY l.ready_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+            IF FOUND THEN
+                -- A clock that was set, or a worker that stands, ends the trial of another too.
+                SELECT t.* INTO trial FROM sluice_trial_rows AS t
+                WHERE NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = t.worker AND w.ending IS NULL)
+                   OR now_at NOT BETWEEN t.since AND t.until + interval '1 s'
+                FOR NO KEY UPDATE SKIP LOCKED;
+                IF FOUND THEN
+                    UPDATE sluice_trial_rows AS t
+                    SET worker = me, since = now_at, until = now_at + trial_limit, part_until = NULL
+                    RETURNING t.* INTO trial;
+                    is_trial := running_now = 0;
+                    drains := NOT is_trial;
+                    next_due := trial.until;
+                END IF;
+            END IF;
         END IF;
     END IF;
     IF is_trial THEN
-        PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = trial_lane FOR NO KEY UPDATE SKIP LOCKED;
-        IF NOT FOUND THEN
-            -- Later; a transaction that stays open must not keep the others waiting.
+        SELECT k.lanes, k.size, k.is_long INTO suspect_lanes, group_size, is_long
+        FROM sluice_take_suspects(pools_now, free_left, now_at) AS k;
+        IF suspect_lanes = '{}' THEN
+            -- All are tried; one that is locked is tried later.
+            UPDATE sluice_trial_rows AS t SET worker = NULL WHERE t.worker = me;
             is_trial := false;
-        ELSIF EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me) THEN
-            IF now_at - trial_since NOT BETWEEN interval '0' AND interval '5 s' THEN
-                -- A handler runs for long; perhaps another worker is idle, or this one later.
-                PERFORM sluice_sleep(trial_lane, now_at + interval '10 s', NULL);
-            ELSE
-                drains := true;
-            END IF;
+        ELSE
+            next_due := CASE WHEN is_long THEN trial.until
+                             ELSE least(trial.until, now_at + trial_limit / 5) END;
+            UPDATE sluice_trial_rows AS t SET part_until = next_due WHERE t.worker = me;
         END IF;
-        is_trial := is_trial AND NOT drains
-            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me);
     END IF;
 
-    -- 6. Heads: of the lanes that are kept (phase 1; the one suspect if this is its trial), of ready lanes (2), of
+    -- 6. Heads: of the lanes that are kept (phase 1; of the suspects if this is their trial), of ready lanes (2), of
     -- lanes that wait for a permit or a rate (3), of lanes whose turn is over, if permits are left (4).
     FOR phase IN 1 .. 4 LOOP
         IF phase = 1 THEN
             IF is_trial THEN
-                look_lanes := ARRAY[trial_lane];
-                look_lows := '{0}';
-                look_claims := ARRAY[NULL::bigint];
-                look_turns := '{0}';
+                look_lanes := suspect_lanes;
+                look_lows := NULL;
+                look_claims := NULL;
+                look_turns := NULL;
                 over_lanes := kept_lanes;
                 over_lows := kept_lows;
                 over_claims := kept_claims;
@@ -1036,8 +1145,8 @@ BEGIN
                       ORDER BY l.ready_at LIMIT wanted FOR NO KEY UPDATE SKIP LOCKED) AS t;
             ELSE
                 -- How many of those that are ready longest each pool has; only so many are locked.
-                SELECT array_agg(t.queue_id) INTO look_lanes
-                FROM (SELECT e.pool, count(*) AS share
+                SELECT array_agg(s.pool), array_agg(s.share) INTO share_pools, shares
+                FROM (SELECT e.pool, count(*)::integer AS share
                       FROM (SELECT l.pool, l.ready_at
                             FROM unnest(pools_now) AS p (pool)
                             CROSS JOIN LATERAL (
@@ -1046,11 +1155,32 @@ BEGIN
                                   AND NOT i.is_suspect
                                 ORDER BY i.ready_at LIMIT wanted) AS l
                             ORDER BY l.ready_at LIMIT wanted) AS e
-                      GROUP BY e.pool) AS s
-                CROSS JOIN LATERAL (
-                    SELECT l.queue_id FROM sluice_lane_rows AS l
-                    WHERE l.pool = s.pool AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
-                    ORDER BY l.ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) AS t;
+                      GROUP BY e.pool) AS s;
+                look_lanes := ARRAY(
+                    SELECT t.queue_id FROM unnest(share_pools, shares) AS s (pool, share)
+                    CROSS JOIN LATERAL (
+                        SELECT l.queue_id FROM sluice_lane_rows AS l
+                        WHERE l.pool = s.pool AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
+                        ORDER BY l.ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) AS t);
+                -- Others have locked some: then more of any pool, the one that is ready longest first.
+                IF cardinality(look_lanes) < (SELECT sum(s) FROM unnest(shares) AS s) THEN
+                    FOR place_now IN
+                        SELECT l.pool FROM unnest(pools_now) AS p (pool)
+                        CROSS JOIN LATERAL (
+                            SELECT i.pool, i.ready_at FROM sluice_lane_rows AS i
+                            WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at <= now_at AND NOT i.is_suspect
+                            ORDER BY i.ready_at LIMIT 1) AS l
+                        ORDER BY l.ready_at
+                    LOOP
+                        EXIT WHEN cardinality(look_lanes) >= wanted;
+                        look_lanes := look_lanes || ARRAY(
+                            SELECT l.queue_id FROM sluice_lane_rows AS l
+                            WHERE l.pool = place_now AND l.worker IS NULL AND l.ready_at <= now_at
+                              AND NOT l.is_suspect AND l.queue_id <> ALL (look_lanes)
+                            ORDER BY l.ready_at LIMIT wanted - cardinality(look_lanes)
+                            FOR NO KEY UPDATE SKIP LOCKED);
+                    END LOOP;
+                END IF;
             END IF;
             more := more OR coalesce(cardinality(look_lanes) >= wanted, false);
             look_lows := NULL;
@@ -1073,7 +1203,7 @@ BEGIN
                    a.id, a.sort_key, a.kind, a.version, a.payload, a.trace, a.nonce, a.enqueued_at, a.expires_at,
                    a.gate,
                    s.attempts, s.next_attempt_at, s.retry_delay, s.last_error, s.waits_for_gate,
-                   coalesce(s.is_suspect, false) AS is_suspect, coalesce(s.is_cancelled, false) AS is_cancelled,
+                   coalesce(s.awaits_trial, false) AS is_suspect, coalesce(s.is_cancelled, false) AS is_cancelled,
                    coalesce(s.crashes, 0) AS crashes,
                    r.route, r.gates, r.crash_limit, r.expired, r.crashed, r.rate, r.rate_interval, r.rate_tolerance,
                    r.kind AS route_kind
@@ -1215,7 +1345,6 @@ BEGIN
                 UPDATE sluice_lane_rows AS l SET rewind = false, low_id = coalesce(low_id_now, l.low_id)
                 WHERE l.queue_id = head.queue_id;
             END IF;
-            -- The suspect's lane has its term already.
             new_terms := new_terms || CASE WHEN head.worker IS NULL THEN head.term + 1 ELSE head.term END;
             what := 'claimed';
             claim := next_number;
@@ -1240,13 +1369,14 @@ BEGIN
 
     -- 7. What the heads have shown.
     IF cardinality(new_claims) > 0 THEN
-        INSERT INTO sluice_claim_rows (claim, action_id, queue_id, worker, term, started_at, opening, is_alone, turn)
-        SELECT n.claim, n.action, n.queue, me, n.term, now_at, last_opening, is_trial, n.turn
+        INSERT INTO sluice_claim_rows (claim, action_id, queue_id, worker, term, started_at, opening, trial_size, turn)
+        SELECT n.claim, n.action, n.queue, me, n.term, now_at, last_opening,
+               CASE WHEN is_trial THEN group_size ELSE 0 END, n.turn
         FROM unnest(new_claims, new_actions, new_queues, new_terms, new_turns) AS n (claim, action, queue, term, turn);
     END IF;
     IF cardinality(taken_lanes) > 0 THEN
         UPDATE sluice_lane_rows AS l
-        SET worker = me, term = CASE WHEN l.worker IS NULL THEN l.term + 1 ELSE l.term END,
+        SET worker = me, term = CASE WHEN l.worker IS NULL THEN l.term + 1 ELSE l.term END, is_suspect = false,
             blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
         WHERE l.queue_id = ANY (taken_lanes);
     END IF;
@@ -1294,7 +1424,8 @@ BEGIN
     what := 'next';
     claim := NULL;
     version := coalesce(arrivals.first_block, arrivals_from);
-    due_at := CASE WHEN more AND free_left > 0 AND NOT drains THEN now_at
+    due_at := CASE WHEN more AND free_left > 0 AND NOT drains
+                        AND (NOT is_trial OR cardinality(new_claims) = 0) THEN now_at
                    WHEN free_left > 0 THEN least(next_due, sluice_next_due(me, pools_now)) ELSE next_due END;
     IF (waits AND free_left > 0 AND due_at IS DISTINCT FROM now_at AND cardinality(new_claims) = 0)
         <> worker_row.waits THEN
@@ -1321,24 +1452,42 @@ BEGIN
 END
 $$;
 
--- Gives back the lanes of a worker and deletes it; whoever calls it has locked the worker's row FOR UPDATE, so none of
--- its steps is under way. What it ran becomes suspect (G7). If one action ran alone, and the worker is gone for sure or
--- did not renew its lease, the end counts against that action; nobody else loses an attempt.
-CREATE FUNCTION sluice_end_worker(gone bigint, is_blamed boolean) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+-- Ends a worker: gives back its lanes, and deletes it when none is left. Whoever calls it has locked the worker's row FOR
+-- UPDATE, so none of its steps is under way, and none will be. Lanes that others have locked, and those whose claim a
+-- transaction of the application settles, are passed over and stay for a later call. Returns whether it did anything.
+--
+-- What the worker ran becomes suspect (G7). If one action ran alone on trial, and the worker did not renew its lease,
+-- the end counts against that action; nobody else loses an attempt.
+CREATE FUNCTION sluice_end_worker(gone bigint, reason text) RETURNS boolean
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
 DECLARE
     now_at timestamptz := sluice_now();
+    lanes bigint[] := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.worker = gone
+                            LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
+    is_trying boolean := EXISTS (SELECT FROM sluice_trial_rows AS t
+                                 WHERE t.worker = gone AND t.part_until IS NOT NULL);
+    did boolean;
     held sluice_claim_rows;
     state sluice_state_rows;
     suspects bigint[] := '{}';
 BEGIN
-    PERFORM FROM sluice_lane_rows AS l WHERE l.worker = gone ORDER BY l.queue_id FOR NO KEY UPDATE;
-    FOR held IN DELETE FROM sluice_claim_rows AS c WHERE c.worker = gone RETURNING c.* LOOP
+    UPDATE sluice_worker_rows AS w
+    SET ending = reason, waits = false, lease_until = least(w.lease_until, now_at)
+    WHERE w.epoch = gone AND w.ending IS NULL;
+    did := FOUND;
+    FOR held IN
+        DELETE FROM sluice_claim_rows AS c
+        WHERE c.claim = ANY (ARRAY(SELECT o.claim FROM sluice_claim_rows AS o
+                                   WHERE o.worker = gone AND o.queue_id = ANY (lanes) FOR UPDATE SKIP LOCKED))
+        RETURNING c.*
+    LOOP
         CONTINUE WHEN NOT sluice_remains(held);
-        INSERT INTO sluice_state_rows AS s (action_id, is_suspect) VALUES (held.action_id, true)
-        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET is_suspect = true;
-        IF held.is_alone AND is_blamed THEN
+        INSERT INTO sluice_state_rows AS s (action_id, is_suspect, awaits_trial) VALUES (held.action_id, true, true)
+        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE
+        SET is_suspect = true, awaits_trial = true, suspicion = s.suspicion + s.is_suspect::integer;
+        IF held.trial_size = 1 AND is_trying AND reason = 'lost' THEN
             UPDATE sluice_state_rows AS s SET attempts = s.attempts + 1, crashes = s.crashes + 1
             WHERE s.action_id = held.action_id RETURNING s.* INTO state;
             PERFORM sluice_record(held.action_id, held.claim, state.attempts, 'crashed',
@@ -1348,60 +1497,68 @@ BEGIN
             suspects := suspects || held.queue_id;
         END IF;
     END LOOP;
+    lanes := ARRAY(SELECT n FROM unnest(lanes) AS n
+                   EXCEPT SELECT c.queue_id FROM sluice_claim_rows AS c WHERE c.worker = gone);
     UPDATE sluice_lane_rows AS l
     SET worker = NULL, is_suspect = l.queue_id = ANY (suspects),
         ready_at = CASE WHEN l.blocked_by IS NULL OR l.blocked_by = 'failing' THEN now_at END
-    WHERE l.worker = gone;
-    DELETE FROM sluice_route_rows AS r WHERE r.worker = gone;
-    DELETE FROM sluice_worker_rows AS w WHERE w.epoch = gone;
-    PERFORM sluice_ring();
+    WHERE l.queue_id = ANY (lanes);
+    did := did OR cardinality(lanes) > 0;
+    IF NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.worker = gone) THEN
+        DELETE FROM sluice_route_rows AS r WHERE r.worker = gone;
+        DELETE FROM sluice_worker_rows AS w WHERE w.epoch = gone;
+        did := true;
+    END IF;
+    IF did THEN
+        PERFORM sluice_ring();
+    END IF;
+    RETURN did;
 END
 $$;
 
--- Takes off one worker whose lease is over, and returns 1; call it again while it does: lanes are locked in one order
--- within a transaction. Only a worker may judge whose own lease has not lapsed for a whole lease: after a frozen server
--- or a clock set forward all leases lapse together, and nobody is judged.
+-- Takes off one worker whose lease is over, and returns 1; call it again while it does. Only a worker may judge whose
+-- own lease has not lapsed for a whole lease: after a frozen server or a clock set forward all leases lapse together,
+-- and nobody is judged. Any worker may give back what is left of one that has ended.
 CREATE FUNCTION sluice_take_off(epoch bigint, lease interval) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
     now_at timestamptz := sluice_now();
-    gone bigint;
+    is_judge boolean := EXISTS (
+        SELECT FROM sluice_worker_rows AS w
+        WHERE w.epoch = sluice_take_off.epoch AND w.lease_until > now_at AND w.continuous_since <= now_at - lease);
+    gone record;
 BEGIN
-    PERFORM FROM sluice_worker_rows AS w
-    WHERE w.epoch = sluice_take_off.epoch AND w.lease_until > now_at AND w.continuous_since <= now_at - lease;
-    IF NOT FOUND THEN
-        RETURN 0;
+    IF is_judge THEN
+        -- The clock was set back by more than a lease: nobody has a longer one.
+        UPDATE sluice_worker_rows AS w SET lease_until = now_at + 2 * lease
+        WHERE w.epoch IN (SELECT o.epoch FROM sluice_worker_rows AS o
+                          WHERE o.lease_until > now_at + 4 * lease FOR NO KEY UPDATE SKIP LOCKED);
     END IF;
-    -- The clock was set back by more than a lease: nobody has a longer one.
-    UPDATE sluice_worker_rows AS w SET lease_until = now_at + 2 * lease
-    WHERE w.epoch IN (SELECT o.epoch FROM sluice_worker_rows AS o
-                      WHERE o.lease_until > now_at + 4 * lease FOR NO KEY UPDATE SKIP LOCKED);
     FOR gone IN
-        SELECT w.epoch FROM sluice_worker_rows AS w
-        WHERE w.lease_until <= now_at AND w.epoch <> sluice_take_off.epoch
-        ORDER BY w.epoch LIMIT 5 FOR UPDATE SKIP LOCKED
+        SELECT w.epoch, w.ending FROM sluice_worker_rows AS w
+        WHERE w.epoch <> sluice_take_off.epoch AND (w.ending IS NOT NULL OR (is_judge AND w.lease_until <= now_at))
+        ORDER BY w.epoch FOR UPDATE SKIP LOCKED
     LOOP
-        BEGIN
-            PERFORM sluice_end_worker(gone, true);
+        IF sluice_end_worker(gone.epoch, coalesce(gone.ending, 'lost')) THEN
             RETURN 1;
-        EXCEPTION WHEN lock_not_available THEN
-            -- A transaction has one of its lanes, perhaps for long: another one first.
-            NULL;
-        END;
+        END IF;
     END LOOP;
     RETURN 0;
 END
 $$;
 
--- Ends a worker that runs nothing any more. What it could not settle becomes suspect, but is not blamed.
+-- Ends a worker that runs nothing any more. What it could not settle becomes suspect, but is not blamed. Queues that
+-- are locked are given back by other workers.
 CREATE FUNCTION sluice_leave(epoch bigint) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s'
 AS $$
 BEGIN
     PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_leave.epoch FOR UPDATE;
     IF FOUND THEN
-        PERFORM sluice_end_worker(sluice_leave.epoch, false);
+        WHILE sluice_end_worker(sluice_leave.epoch, 'left') LOOP
+            EXIT WHEN NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = sluice_leave.epoch);
+        END LOOP;
     END IF;
 END
 $$;
@@ -1420,7 +1577,8 @@ DECLARE
     lanes bigint[];
     held sluice_claim_rows;
 BEGIN
-    SELECT w.first_claim INTO first FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE;
+    SELECT w.first_claim INTO first FROM sluice_worker_rows AS w
+    WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
             HINT = 'Register again: its lease was over, and others run its queues.';
@@ -1460,21 +1618,20 @@ END
 $$;
 
 -- Settles a claim with success in the transaction of the application, which makes it exactly once with what else that
--- writes. It locks no lane: the broker gives the lane on when the handler has returned. Until this transaction ends its
--- worker is not taken off.
+-- writes. It locks no lane: the broker gives the lane on when the handler has returned. Until this transaction ends, its
+-- queue is not taken over.
 CREATE FUNCTION sluice_succeed(claim bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
 AS $$
 DECLARE
     action bigint;
 BEGIN
-    PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_succeed.claim >> 32 FOR KEY SHARE;
-    IF FOUND THEN
-        UPDATE sluice_claim_rows AS c SET is_settled = true
-        WHERE c.claim = sluice_succeed.claim AND NOT c.is_settled
-          AND EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = c.action_id)
-        RETURNING c.action_id INTO action;
-    END IF;
+    -- The claim's row decides, which whoever takes the queue over deletes.
+    UPDATE sluice_claim_rows AS c SET is_settled = true
+    WHERE c.claim = sluice_succeed.claim AND NOT c.is_settled
+      AND EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = c.worker AND w.ending IS NULL)
+      AND EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = c.action_id)
+    RETURNING c.action_id INTO action;
     IF action IS NULL THEN
         RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'staleReceipt',
             MESSAGE = 'the attempt was settled, or its worker was taken off',
@@ -1484,118 +1641,124 @@ BEGIN
 END
 $$;
 
--- Gives due actions their places.
+-- Gives up to 1,000 due actions their places. Queues that are locked are passed over, and count for nothing.
 CREATE FUNCTION sluice_place_due(now_at timestamptz) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
+    most CONSTANT integer := 1000;
+    seen integer;
+    done integer := 0;
     due bigint[];
     lanes bigint[];
     locked bigint[];
     placed bigint[];
+    passed bigint[] := '{}';
 BEGIN
-    SELECT array_agg(d.id), array_agg(DISTINCT d.queue_id) INTO due, lanes
-    FROM (SELECT a.id, a.queue_id FROM sluice_action_rows AS a WHERE a.not_before <= now_at
-          ORDER BY a.not_before LIMIT 1000) AS d;
-    IF due IS NULL THEN
-        RETURN 0;
-    END IF;
-    -- Lanes before actions, as everywhere. Those that are locked have a step: their actions are placed later.
-    locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
-                    WHERE l.queue_id = ANY (lanes) FOR NO KEY UPDATE SKIP LOCKED);
-    lanes := ARRAY(SELECT n FROM unnest(lanes) AS n
-                   EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes)) || locked;
-    WITH changed AS (
-        UPDATE sluice_action_rows AS a SET not_before = NULL
-        WHERE a.id = ANY (ARRAY(SELECT o.id FROM sluice_action_rows AS o
-                                WHERE o.id = ANY (due) AND o.not_before <= now_at AND o.queue_id = ANY (lanes)
-                                FOR NO KEY UPDATE SKIP LOCKED))
-        RETURNING a.queue_id)
-    SELECT array_agg(c.queue_id) INTO placed FROM changed AS c;
-    IF placed IS NULL THEN
-        RETURN 0;
-    END IF;
-    -- At once, so that no newer action is claimed before the arrival is taken in.
-    UPDATE sluice_lane_rows AS l SET rewind = true WHERE l.queue_id = ANY (placed) AND NOT l.rewind;
-    PERFORM sluice_arrive(placed, true);
-    RETURN cardinality(placed);
+    LOOP
+        SELECT array_agg(d.id), array_agg(DISTINCT d.queue_id), count(*) INTO due, lanes, seen
+        FROM (SELECT a.id, a.queue_id FROM sluice_action_rows AS a
+              WHERE a.not_before <= now_at AND passed[width_bucket(a.queue_id, passed)] IS DISTINCT FROM a.queue_id
+              ORDER BY a.not_before LIMIT most - done) AS d;
+        EXIT WHEN due IS NULL;
+        -- Lanes before actions, as everywhere. Those that are locked have a step: their actions are placed later.
+        locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                        WHERE l.queue_id = ANY (lanes) FOR NO KEY UPDATE SKIP LOCKED);
+        locked := ARRAY(SELECT n FROM unnest(lanes) AS n
+                        EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes)) || locked;
+        WITH changed AS (
+            UPDATE sluice_action_rows AS a SET not_before = NULL
+            WHERE a.id = ANY (ARRAY(SELECT o.id FROM sluice_action_rows AS o
+                                    WHERE o.id = ANY (due) AND o.not_before <= now_at AND o.queue_id = ANY (locked)
+                                    FOR NO KEY UPDATE SKIP LOCKED))
+            RETURNING a.queue_id)
+        SELECT array_agg(c.queue_id) INTO placed FROM changed AS c;
+        IF placed IS NOT NULL THEN
+            -- At once, so that no newer action is claimed before the arrival is taken in.
+            UPDATE sluice_lane_rows AS l SET rewind = true WHERE l.queue_id = ANY (placed) AND NOT l.rewind;
+            PERFORM sluice_arrive(placed, true);
+            done := done + cardinality(placed);
+        END IF;
+        EXIT WHEN done >= most OR coalesce(cardinality(placed), 0) = seen;
+        passed := ARRAY(SELECT p FROM unnest(passed) AS p
+                        UNION SELECT a.queue_id FROM sluice_action_rows AS a
+                        WHERE a.id = ANY (due) AND a.not_before IS NOT NULL ORDER BY 1);
+    END LOOP;
+    RETURN done;
 END
 $$;
 
 -- Buries expired actions whose route skips them; others are ended when they are heads, and those that run or have
--- parked their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait.
+-- parked their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait. Each
+-- call goes on where the worker's last one stopped, so that what cannot be ended now is in nobody's way.
 CREATE FUNCTION sluice_expire(me bigint, now_at timestamptz) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
 DECLARE
+    most CONSTANT integer := 1000;
+    from_at timestamptz;
+    from_id bigint;
+    next_at timestamptz;
+    next_id bigint;
+    found_actions bigint[];
     lanes bigint[];
     expired bigint[];
     cancelled bigint[];
     scheduled bigint[];
     queues bigint[];
+    done integer := 0;
 BEGIN
-    SELECT array_agg(DISTINCT e.queue_id) INTO queues
-    FROM (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.expires_at <= now_at
-          ORDER BY a.expires_at LIMIT 1000) AS e;
-    IF queues IS NULL THEN
-        RETURN 0;
-    END IF;
-    lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (queues)
-                   ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
-    SELECT array_agg(e.id) FILTER (WHERE e.policy = 'skip' AND NOT e.is_cancelled),
-           array_agg(e.id) FILTER (WHERE e.is_cancelled),
-           array_agg(e.id) FILTER (WHERE e.policy <> 'skip' AND NOT e.is_cancelled AND e.not_before IS NOT NULL)
-    INTO expired, cancelled, scheduled
-    FROM (SELECT a.id, a.not_before,
-                 coalesce((SELECT s.is_cancelled FROM sluice_state_rows AS s WHERE s.action_id = a.id), false)
-                 AS is_cancelled,
-                 coalesce((SELECT r.expired FROM sluice_route_rows AS r
-                           WHERE r.worker = me AND r.pool = l.pool AND coalesce(r.kind, '') = ANY (ARRAY[a.kind, ''])
-                           ORDER BY coalesce(r.kind, '') DESC LIMIT 1),
-                          -- Another worker may have a route with a policy of its own.
-                          CASE WHEN sluice_has_route(l.pool, a.kind, me) THEN 'other' ELSE 'skip' END) AS policy
-          FROM sluice_action_rows AS a
-          CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = a.queue_id OFFSET 0) AS l
-          WHERE a.expires_at <= now_at AND a.queue_id = ANY (lanes)
-            AND NOT (l.blocked_action_id IS NOT DISTINCT FROM a.id
-                     AND l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable'))
-            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id)
-          ORDER BY a.expires_at LIMIT 1000) AS e;
-    PERFORM sluice_bury(expired, 'expired', 'its time was over before it could start') WHERE expired IS NOT NULL;
-    PERFORM sluice_drop(cancelled, false) WHERE cancelled IS NOT NULL;
-    -- Their policy is applied when they are heads, so they need a place.
-    UPDATE sluice_action_rows AS a SET not_before = NULL WHERE a.id = ANY (scheduled);
-    PERFORM sluice_arrive(lanes, true) WHERE expired IS NOT NULL OR cancelled IS NOT NULL OR scheduled IS NOT NULL;
-    RETURN coalesce(cardinality(expired), 0) + coalesce(cardinality(cancelled), 0)
-        + coalesce(cardinality(scheduled), 0);
-END
-$$;
-
--- Suspects for which no worker could drain within a minute start beside others, as in the file; one that has ended a
--- worker alone goes on waiting.
-CREATE FUNCTION sluice_clear_suspects(now_at timestamptz) RETURNS integer
-LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
-    SET enable_mergejoin = off SET enable_bitmapscan = off
-AS $$
-DECLARE
-    lanes bigint[] := ARRAY(
-        SELECT l.queue_id FROM sluice_lane_rows AS l
-        WHERE l.worker IS NULL AND l.ready_at <= now_at - interval '1 minute' AND l.is_suspect
-        ORDER BY l.ready_at LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED);
-    cleared bigint[];
-BEGIN
-    IF cardinality(lanes) = 0 THEN
-        RETURN 0;
-    END IF;
-    WITH changed AS (
-        UPDATE sluice_state_rows AS s SET is_suspect = false
-        FROM sluice_action_rows AS a
-        WHERE s.is_suspect AND s.crashes = 0 AND a.id = s.action_id AND a.queue_id = ANY (lanes)
-        RETURNING a.queue_id)
-    SELECT array_agg(DISTINCT c.queue_id) INTO cleared FROM changed AS c;
-    UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = ANY (cleared);
-    RETURN coalesce(cardinality(cleared), 0);
+    SELECT w.swept_at, w.swept_id INTO from_at, from_id FROM sluice_worker_rows AS w WHERE w.epoch = me;
+    next_at := from_at;
+    next_id := from_id;
+    FOR round IN 1 .. 10 LOOP
+        SELECT array_agg(e.id), array_agg(DISTINCT e.queue_id) INTO found_actions, queues
+        FROM (SELECT a.id, a.queue_id, a.expires_at FROM sluice_action_rows AS a
+              WHERE a.expires_at <= now_at AND (a.expires_at, a.id) > (next_at, next_id)
+              ORDER BY a.expires_at, a.id LIMIT most) AS e;
+        IF coalesce(cardinality(found_actions), 0) < most THEN
+            next_at := '-infinity';
+            next_id := 0;
+        ELSE
+            SELECT a.expires_at, a.id INTO next_at, next_id FROM sluice_action_rows AS a
+            WHERE a.id = ANY (found_actions) ORDER BY a.expires_at DESC, a.id DESC LIMIT 1;
+        END IF;
+        EXIT WHEN found_actions IS NULL;
+        lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (queues)
+                       ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+        SELECT array_agg(e.id) FILTER (WHERE e.policy = 'skip' AND NOT e.is_cancelled),
+               array_agg(e.id) FILTER (WHERE e.is_cancelled),
+               array_agg(e.id) FILTER (WHERE e.policy <> 'skip' AND NOT e.is_cancelled AND e.not_before IS NOT NULL)
+        INTO expired, cancelled, scheduled
+        FROM (SELECT a.id, a.not_before,
+                     coalesce((SELECT s.is_cancelled FROM sluice_state_rows AS s WHERE s.action_id = a.id), false)
+                     AS is_cancelled,
+                     coalesce((SELECT r.expired FROM sluice_route_rows AS r
+                               WHERE r.worker = me AND r.pool = l.pool
+                                 AND coalesce(r.kind, '') = ANY (ARRAY[a.kind, ''])
+                               ORDER BY coalesce(r.kind, '') DESC LIMIT 1),
+                              -- Another worker may have a route with a policy of its own.
+                              CASE WHEN sluice_has_route(l.pool, a.kind, me) THEN 'other' ELSE 'skip' END) AS policy
+              FROM sluice_action_rows AS a
+              CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = a.queue_id OFFSET 0) AS l
+              WHERE a.id = ANY (found_actions) AND a.expires_at <= now_at AND a.queue_id = ANY (lanes)
+                AND NOT (l.blocked_action_id IS NOT DISTINCT FROM a.id
+                         AND l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable'))
+                AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id)) AS e;
+        PERFORM sluice_bury(expired, 'expired', 'its time was over before it could start') WHERE expired IS NOT NULL;
+        PERFORM sluice_drop(cancelled, false) WHERE cancelled IS NOT NULL;
+        -- Their policy is applied when they are heads, so they need a place.
+        UPDATE sluice_action_rows AS a SET not_before = NULL WHERE a.id = ANY (scheduled);
+        PERFORM sluice_arrive(lanes, true)
+        WHERE expired IS NOT NULL OR cancelled IS NOT NULL OR scheduled IS NOT NULL;
+        done := coalesce(cardinality(expired), 0) + coalesce(cardinality(cancelled), 0)
+            + coalesce(cardinality(scheduled), 0);
+        EXIT WHEN done > 0 OR next_id = 0;
+    END LOOP;
+    UPDATE sluice_worker_rows AS w SET swept_at = next_at, swept_id = next_id
+    WHERE w.epoch = me AND (w.swept_at, w.swept_id) <> (next_at, next_id);
+    RETURN done;
 END
 $$;
 
@@ -1629,7 +1792,7 @@ $$;
 
 -- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much
 -- was done. Call it about once a second, when sluice_step says that something is due, and again while it does some.
-CREATE FUNCTION sluice_chores(epoch bigint, lease interval) RETURNS integer
+CREATE FUNCTION sluice_chores(epoch bigint, lease interval, trial_limit interval DEFAULT '5 s') RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '200ms'
 AS $$
 DECLARE
@@ -1640,7 +1803,8 @@ DECLARE
     done integer := 0;
     count integer;
 BEGIN
-    SELECT w.continuous_since INTO since FROM sluice_worker_rows AS w WHERE w.epoch = me FOR KEY SHARE;
+    SELECT w.continuous_since INTO since FROM sluice_worker_rows AS w
+    WHERE w.epoch = me AND w.ending IS NULL FOR KEY SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
             HINT = 'Register again: its lease was over, and others run its queues.';
@@ -1654,7 +1818,6 @@ BEGIN
             NULL;
         END;
     END IF;
-    -- These wait for lanes, so each is alone in its transaction; the rest takes lanes that are free.
     IF sluice_take_off(me, lease) > 0 THEN
         RETURN 1;
     END IF;
@@ -1667,7 +1830,12 @@ BEGIN
         RETURN 1;
     END LOOP;
     done := done + sluice_place_due(now_at);
-    done := done + sluice_expire(me, now_at) + sluice_clear_suspects(now_at);
+    done := done + sluice_expire(me, now_at);
+    -- Suspects for which no worker could drain.
+    IF NOT EXISTS (SELECT FROM sluice_trial_rows AS t JOIN sluice_worker_rows AS w ON w.epoch = t.worker
+                   WHERE w.ending IS NULL AND now_at BETWEEN t.since AND t.until + interval '1 s') THEN
+        done := done + sluice_release_suspects(now_at - trial_limit - interval '1 s', now_at);
+    END IF;
     -- The lanes wake by themselves at this time.
     DELETE FROM sluice_hold_rows AS h
     WHERE h.id IN (SELECT o.id FROM sluice_hold_rows AS o WHERE o.until <= now_at FOR UPDATE SKIP LOCKED);

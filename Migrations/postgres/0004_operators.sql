@@ -141,7 +141,7 @@ BEGIN
     SET ready_at = now_,
         -- The act may have changed the head.
         is_suspect = EXISTS (SELECT FROM sluice_state_rows AS s
-                             WHERE s.is_suspect
+                             WHERE s.awaits_trial
                                AND s.action_id = (SELECT a.id FROM sluice_action_rows AS a
                                                   WHERE a.queue_id = l.queue_id AND a.not_before IS NULL
                                                   ORDER BY a.sort_key, a.id LIMIT 1))

@@ -224,7 +224,7 @@ WITH clock AS MATERIALIZED (
     SELECT sluice_now() AS now
 ), living AS MATERIALIZED (
     SELECT w.epoch, w.name, EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = w.epoch) AS is_busy
-    FROM sluice_worker_rows AS w CROSS JOIN clock WHERE w.lease_until > clock.now
+    FROM sluice_worker_rows AS w CROSS JOIN clock WHERE w.lease_until > clock.now AND w.ending IS NULL
 ), pooled AS MATERIALIZED (
     SELECT r.pool FROM sluice_route_rows AS r JOIN living AS w ON w.epoch = r.worker GROUP BY r.pool
 ), routed AS MATERIALIZED (
@@ -239,10 +239,13 @@ WITH clock AS MATERIALIZED (
                                 WHERE g.name = n.name AND (g.is_open OR g.opens_at <= clock.now))),
              r.worker
 ), tried AS MATERIALIZED (
-    -- The action that runs alone after a crash.
-    SELECT c.action_id, q.name
-    FROM sluice_claim_rows AS c JOIN sluice_queue_rows AS q ON q.queue_id = c.queue_id
-    JOIN living AS w ON w.epoch = c.worker WHERE c.is_alone LIMIT 1
+    -- The first of the actions that are tried after a crash, and with which worker, on which others wait.
+    SELECT c.action_id, q.name, c.worker, count(*) OVER () AS count
+    FROM sluice_trial_rows AS t
+    JOIN living AS w ON w.epoch = t.worker
+    JOIN sluice_claim_rows AS c ON c.worker = t.worker AND c.trial_size > 0
+    JOIN sluice_queue_rows AS q ON q.queue_id = c.queue_id
+    WHERE t.part_until IS NOT NULL ORDER BY c.queue_id LIMIT 1
 ), facts AS (
     SELECT q.queue_id, q.name, clock.now, coalesce(l.pool, q.pool) AS pool,
            coalesce(placed.depth, 0) + coalesce(later.depth, 0) AS depth,
@@ -250,7 +253,7 @@ WITH clock AS MATERIALIZED (
            c.claim, c.started_at AS running_since, c.worker AS running_worker, runner.name AS running_name,
            h.id AS head_id, h.kind AS head_kind, h.not_before, h.expires_at,
            coalesce(s.attempts, 0) AS attempts, s.next_attempt_at, s.last_error,
-           coalesce(s.is_suspect, false) AS is_suspect,
+           coalesce(s.awaits_trial, false) AS is_suspect,
            l.blocked_by, l.blocked_action_id, l.blocked_at, l.blocked_error,
            holds.ids AS hold_ids, holds.holders AS hold_holders, holds.reasons AS hold_reasons,
            holds.untils AS hold_untils,
@@ -304,7 +307,7 @@ WITH clock AS MATERIALIZED (
 SELECT f.*,
        -- When the rate limit of the head's route allows the next start; NULL if that is now.
        CASE WHEN f.claim IS NULL AND rate.until > f.now THEN rate.until END AS rate_until,
-       tried.action_id AS tried_id, tried.name AS tried_queue,
+       tried.action_id AS tried_id, tried.name AS tried_queue, tried.count AS tried_count,
        CASE
            WHEN f.claim IS NOT NULL THEN 'running'
            WHEN f.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
@@ -322,7 +325,7 @@ SELECT f.*,
            ELSE 'stopped'
        END AS state
 FROM facts AS f
-LEFT JOIN tried ON f.is_suspect AND f.claim IS NULL
+LEFT JOIN tried ON f.claim IS NULL AND (f.is_suspect OR f.route_worker = tried.worker)
 LEFT JOIN LATERAL (SELECT least(o.next_at, f.now + f.rate_tolerance + f.rate_interval) - f.rate_tolerance AS until
                    FROM sluice_rate_rows AS o WHERE o.name = f.rate) AS rate ON true;
 
@@ -345,7 +348,10 @@ SELECT f.name AS queue,
            WHEN 'scheduled' THEN 'scheduled for ' || sluice_time_text(f.not_before)
            WHEN 'ready' THEN CASE
                WHEN f.tried_id IS NOT NULL
-                   THEN 'waits while action ' || f.tried_id || ' of ' || f.tried_queue || ' runs alone after a crash'
+                   THEN 'waits while action ' || f.tried_id || ' of ' || f.tried_queue
+                        || CASE f.tried_count WHEN 1 THEN ' runs alone'
+                                              ELSE ' and ' || f.tried_count - 1 || ' more are tried' END
+                        || ' after a crash'
                WHEN f.rate_until IS NOT NULL
                    THEN 'waiting for the rate limit ' || f.rate || ' until ' || sluice_time_text(f.rate_until)
                -- A worker that runs other actions has no permit left for this one. An idle worker has reasons that SQL

@@ -79,7 +79,7 @@ def retries(db):
             )
     action = make(db, "parked")
     db.run("UPDATE sluice_lane_rows SET blocked_by='crashed'")
-    db.run("UPDATE sluice_state_rows SET crashes=3, is_suspect=true")
+    db.run("UPDATE sluice_state_rows SET crashes=3, is_suspect=true, awaits_trial=true")
     db.all("SELECT * FROM sluice_retry_now('*')")
     check(
         "retry now forgets a count of crashes, and not the suspicion (G7)",
@@ -297,11 +297,11 @@ def lanes(db):
     db.enqueue("a")
     db.take_in()
     db.run("UPDATE sluice_lane_rows SET is_suspect=true")
-    db.run("INSERT INTO sluice_state_rows(action_id,is_suspect) VALUES (%s,true)", action)
+    db.run("INSERT INTO sluice_state_rows(action_id,awaits_trial) VALUES (%s,true)", action)
     db.value("SELECT sluice_cancel(%s)", action)
     check("without its suspect a lane is not suspect (G7)", db.lane("a")["suspect"], False)
     action = db.enqueue("b")
-    db.run("INSERT INTO sluice_state_rows(action_id,is_suspect) VALUES (%s,true)", action)
+    db.run("INSERT INTO sluice_state_rows(action_id,awaits_trial) VALUES (%s,true)", action)
     db.value("SELECT sluice_move(%s,'c')", action)
     check("the lane that a suspect moves to is suspect (G7)", db.lane("c")["suspect"])
 

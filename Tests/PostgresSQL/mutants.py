@@ -56,8 +56,36 @@ MUTANTS = {
         "step.locked_lanes", ("0003", re.compile(r" SKIP LOCKED(?=\);\s+IF cardinality\(locked_lanes\))"), "")
     ),
     "locked queue of a dead worker": Mutant(
-        "workers.a_locked_queue_of_a_dead_worker",
-        ("0003", re.compile(r"lock_not_available(?= THEN\s+-- A transaction has one)"), "division_by_zero"),
+        "passing_over.a_dead_worker", ("0003", re.compile(r" SKIP LOCKED(?=\);\s+is_trying)"), "")
+    ),
+    "settling on a dead worker": Mutant(
+        "passing_over.a_settling_by_the_application",
+        ("0003", re.compile(r" SKIP LOCKED(?=\)\)\s+RETURNING c)"), ""),
+    ),
+    "end of a worker for good": Mutant(
+        "passing_over.a_dead_worker",
+        ("0003", "FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;",
+         "FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE OF w;"),
+    ),
+    "settling after the end of a worker": Mutant(
+        "passing_over.a_dead_worker", ("0003", "WHERE w.epoch = c.worker AND w.ending IS NULL)", "WHERE true)")
+    ),
+    "arrivals that are passed over": Mutant(
+        "passing_over.arrivals", ("0003", "FOR round IN 1 .. 10 LOOP\n        SELECT array_agg(t.place)",
+                                  "FOR round IN 1 .. 1 LOOP\n        SELECT array_agg(t.place)"),
+        ("0003", "more := true;\n    -- Each round", "more := false;\n    -- Each round"),
+        ("0003", "        IF round = 1 THEN\n", "        IF true THEN\n"),
+    ),
+    "due actions that are passed over": Mutant(
+        "passing_over.schedules",
+        ("0003", "EXIT WHEN done >= most OR coalesce(cardinality(placed), 0) = seen;", "EXIT;"),
+    ),
+    "expired actions that are passed over": Mutant(
+        "passing_over.expiries", ("0003", "EXIT WHEN done > 0 OR next_id = 0;", "next_at := from_at; next_id := from_id;")
+    ),
+    "pools that are passed over": Mutant(
+        "passing_over.pools",
+        ("0003", "IF cardinality(look_lanes) < (SELECT sum(s) FROM unnest(shares) AS s) THEN", "IF false THEN"),
     ),
     "locked queue in a resync": Mutant(
         OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+FOR held IN\s+DELETE FROM sluice_claim_rows)"), "")
@@ -65,8 +93,11 @@ MUTANTS = {
     "gate of an open transaction": Mutant(
         OPEN, ("0003", re.compile(r"lock_not_available(?= THEN\s+RETURN false)"), "division_by_zero")
     ),
-    "lane of an open transaction": Mutant(OPEN, ("0003", "IN ARRAY missing[1:30] LOOP", "IN ARRAY missing[1:0] LOOP")),
-    "locked suspect": Mutant(OPEN, ("0003", re.compile(r"is_trial := false;(?=\s+ELSIF EXISTS)"), "drains := true;")),
+    "lane of an open transaction": Mutant(OPEN, ("0003", "ORDER BY random() LIMIT 30", "ORDER BY random() LIMIT 0")),
+    "locked suspect": Mutant(
+        "trials.locked_suspects",
+        ("0003", re.compile(r" FOR NO KEY UPDATE SKIP LOCKED(?=;\s+IF FOUND THEN\s+-- A clock)"), ""),
+    ),
     "locked queue that waits for a route": Mutant(
         OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+-- Those that are locked are woken)"), "")
     ),
@@ -74,7 +105,9 @@ MUTANTS = {
         OPEN,
         ("0003", re.compile(r" +PERFORM sluice_arrive\(ARRAY\([^;]*l\.queue_id <> ALL \(woken\)\), true\);"), ""),
     ),
-    "dead workers one by one": Mutant(OPEN, ("0003", "ORDER BY w.epoch LIMIT 5", "ORDER BY w.epoch LIMIT 1")),
+    "dead workers one by one": Mutant(
+        OPEN, ("0003", "        ORDER BY w.epoch FOR UPDATE SKIP LOCKED\n", "        ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED\n")
+    ),
     "clock set back beside a lock": Mutant(
         OPEN,
         ("0003", re.compile(r"lock_not_available(?= THEN\s+-- A transaction has a queue)"), "division_by_zero"),
@@ -102,7 +135,7 @@ MUTANTS = {
         ),
     ),
     "arrival of a locked lane": Mutant(
-        "step.locked_lanes", ("0003", "WHERE locked[width_bucket(u.queue_id, locked)] = u.queue_id);", "WHERE true);")
+        "step.locked_lanes", ("0003", " AND locked[width_bucket(a.queue_id, locked)] = a.queue_id\n            RETURNING", " RETURNING")
     ),
     "receipt of its worker": Mutant(
         "step.one_after_the_other",
@@ -139,23 +172,15 @@ MUTANTS = {
         "gates_and_holds.lanes_put_to_sleep", ("0003", "ORDER BY p.pool FOR UPDATE;", "ORDER BY p.pool;")
     ),
     # Workers
-    "share of the worker of a settling": Mutant(
-        "workers.settling_by_a_worker_that_is_lost",
-        (
-            "0003",
-            "WHERE w.epoch = sluice_succeed.claim >> 32 FOR KEY SHARE;",
-            "WHERE w.epoch = sluice_succeed.claim >> 32;",
-        ),
-    ),
     "share of the worker": Mutant(
         "workers.taking_off_and_stepping",
-        ("0003", "WHERE w.epoch = me FOR NO KEY UPDATE OF w;", "WHERE w.epoch = me;"),
+        ("0003", "AND w.ending IS NULL FOR NO KEY UPDATE OF w;", "AND w.ending IS NULL;"),
     ),
     "late step": Mutant("workers.late_calls", ("0003", "IF next_claim < worker_row.first_claim THEN", "IF false THEN")),
     "late resync": Mutant("workers.late_calls", ("0003", "IF next_claim <= first THEN", "IF false THEN")),
     "step under way before a resync": Mutant(
         "workers.late_calls",
-        ("0003", "WHERE w.epoch = me FOR NO KEY UPDATE OF w;", "WHERE w.epoch = me FOR KEY SHARE OF w;"),
+        ("0003", "AND w.ending IS NULL FOR NO KEY UPDATE OF w;", "AND w.ending IS NULL FOR KEY SHARE OF w;"),
     ),
     "new epochs": Mutant(
         "workers.epochs",
@@ -188,40 +213,52 @@ MUTANTS = {
         ("0003", "PERFORM sluice_carry_out_move(held);\n        END IF;\n    END LOOP", "END IF;\n    END LOOP"),
     ),
     "settled once by the application": Mutant(
-        "workers.settling_by_the_application workers.settling_by_a_worker_that_is_lost",
+        "workers.settling_by_the_application passing_over.a_settling_by_the_application",
         ("0003", "WHERE c.claim = sluice_succeed.claim AND NOT c.is_settled", "WHERE c.claim = sluice_succeed.claim"),
         ("0003", "AND EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = c.action_id)", "AND true"),
     ),
     "one trial of the fleet": Mutant(
-        "workers.suspects",
-        ("0001", "CREATE UNIQUE INDEX sluice_lane_trial", "CREATE INDEX sluice_lane_trial"),
-        ("0003", "NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.is_suspect AND l.worker IS NOT NULL)", "true"),
+        "trials.one_worker_tries",
+        ("0003", "WHERE NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = t.worker AND w.ending IS NULL)\n",
+         "WHERE true\n"),
     ),
-    "draining for a suspect": Mutant(
-        "workers.suspects",
-        (
-            "0003",
-            "        is_trial := is_trial AND NOT drains\n"
-            "            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = me);",
-            "        is_trial := true;",
-        ),
-        ("0003", "SELECT CASE WHEN count(*) = 0 THEN interval '0'", "SELECT CASE WHEN true THEN interval '0'"),
-    ),
+    "draining for a suspect": Mutant("trials.draining", ("0003", "is_trial := running_now = 0;", "is_trial := true;")),
     "nothing beside a suspect": Mutant(
-        "workers.beside_a_suspect",
-        ("0003", "            IF drains THEN\n", "            IF drains THEN\n                drains := false;\n"),
+        "trials.halves trials.beside_a_suspect",
+        ("0003", "            drains := true;\n            next_due := coalesce(trial.part_until, trial.until);\n", "            NULL;\n"),
+    ),
+    "halves": Mutant("trials.halves", ("0003", "(cardinality(array_positions(levels, levels[1])) + 1) / 2);", "cardinality(array_positions(levels, levels[1])));")),
+    "the most suspect first": Mutant(
+        "trials.the_most_suspect", ("0003", "ORDER BY s.suspicion DESC, s.crashes DESC, k.place) AS t;", "ORDER BY k.place) AS t;")
+    ),
+    "end of a group": Mutant(
+        "trials.long_suspects", ("0003", "OR (running_now > 0 AND now_at >= trial.part_until) THEN", "OR false THEN")
+    ),
+    "end of a trial": Mutant(
+        "trials.draining", ("0003", "OR now_at NOT BETWEEN trial.since AND trial.until\n", "OR false\n")
+    ),
+    "untried suspects": Mutant(
+        "trials.long_suspects",
+        ("0003", "    PERFORM sluice_release_suspects(now_at, now_at);\nEND", "END"),
+    ),
+    "suspects that nobody tries": Mutant(
+        "trials.nobody_tries",
+        ("0003", "done := done + sluice_release_suspects(now_at - trial_limit - interval '1 s', now_at);", "NULL;"),
     ),
     "blame of one alone": Mutant(
-        "workers.suspects", ("0003", "IF held.is_alone AND is_blamed THEN", "IF is_blamed THEN")
+        "trials.halves", ("0003", "IF held.trial_size = 1 AND is_trying", "IF is_trying")
+    ),
+    "blame in a trial": Mutant(
+        "trials.long_suspects", ("0003", "IF held.trial_size = 1 AND is_trying", "IF held.trial_size = 1")
     ),
     "who may judge": Mutant(
-        "workers.judging", ("0003", " AND w.lease_until > now_at AND w.continuous_since <= now_at - lease;", ";")
+        "workers.judging", ("0003", " AND w.lease_until > now_at AND w.continuous_since <= now_at - lease);", ");")
     ),
     "suspects": Mutant(
         "workers.suspects",
         ("0003", "is_suspect = l.queue_id = ANY (suspects)", "is_suspect = false"),
-        ("0003", "VALUES (held.action_id, true)", "VALUES (held.action_id, false)"),
-        ("0003", "DO UPDATE SET is_suspect = true;", "DO UPDATE SET is_suspect = false;"),
+        ("0003", "VALUES (held.action_id, true, true)", "VALUES (held.action_id, false, false)"),
+        ("0003", "SET is_suspect = true, awaits_trial = true,", "SET"),
     ),
     # Operators
     "wait before the lane": Mutant(
@@ -318,7 +355,7 @@ MUTANTS = {
     ),
     "leases in views": Mutant(
         "statuses.claims_and_failures",
-        ("0005", "CROSS JOIN clock WHERE w.lease_until > clock.now\n", "CROSS JOIN clock\n"),
+        ("0005", "CROSS JOIN clock WHERE w.lease_until > clock.now AND", "CROSS JOIN clock WHERE"),
     ),
     "rights": Mutant(
         "rights.rights",

@@ -192,9 +192,10 @@ def times_and_workers(db):
     worker = fresh(db)
     action = db.enqueue("a")
     second = db.enqueue("b")
-    db.run("INSERT INTO sluice_state_rows(action_id,is_suspect) VALUES (%s,true)", action)
+    db.run("INSERT INTO sluice_state_rows(action_id,awaits_trial) VALUES (%s,true)", action)
     db.claim(second, worker)
-    db.run("UPDATE sluice_claim_rows SET is_alone=true")
+    db.run("UPDATE sluice_claim_rows SET trial_size = 1")
+    db.run("UPDATE sluice_trial_rows SET worker = %s, part_until = now()", worker)
     status = status_of(db)
     check(
         "a suspect waits while another runs alone (G7)",

@@ -341,6 +341,6 @@ def two_open_enqueues(db):
 @group
 def isolation_of_steps(db):
     worker = Worker(db)
-    arguments = (worker.epoch, "30 s", *[[]] * 10, 1, 1, False, 0)
+    arguments = (worker.epoch, "30 s", *[[]] * 10, 1, 1, False, 0, "5 s")
     strict = db.another(isolation="REPEATABLE READ")
     check("a step under another isolation level is refused", strict.error(STEP, *arguments), ("SL005", None))

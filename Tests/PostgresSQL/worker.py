@@ -10,7 +10,7 @@ STEP = """
 SELECT what, claim, follows, action_id, queue_id, queue, kind, version, payload, trace, nonce, enqueued_at, attempts,
        last_error, is_alone, route, due_at
 FROM sluice_step(%s, %s, %s::bigint[], %s::text[], %s::interval[], %s::text[], %s::boolean[], %s::text[], %s::text[],
-                 %s::text[], %s::integer[], %s::integer[], %s, %s, %s, %s)
+                 %s::text[], %s::integer[], %s::integer[], %s, %s, %s, %s, %s)
 """
 
 
@@ -23,7 +23,7 @@ class Worker:
 
     def __init__(self, database, *routes, lease="30 s", name="host/1", capacity=16):
         self.database = database.another()
-        self.lease, self.capacity = lease, capacity
+        self.lease, self.capacity, self.trial_limit = lease, capacity, "5 s"
         self.epoch = self.database.value(
             "SELECT sluice_register(%s, %s, %s, %s)",
             name,
@@ -75,6 +75,7 @@ class Worker:
             (self.epoch << 32) + self._number + 1,
             False,
             self._arrivals_from,
+            self.trial_limit,
             rows=psycopg2.extras.NamedTupleCursor,
         )
         for row in self.last:
@@ -125,7 +126,7 @@ class Worker:
         self._number += 1
 
     def chores(self):
-        return self.database.value("SELECT sluice_chores(%s, %s)", self.epoch, self.lease)
+        return self.database.value("SELECT sluice_chores(%s, %s, %s)", self.epoch, self.lease, self.trial_limit)
 
     def take_off(self):
         return self.database.value("SELECT sluice_take_off(%s, %s)", self.epoch, self.lease)
