@@ -92,6 +92,8 @@ CREATE TABLE sluice_state_rows (
 
 -- Each step reads it: which of the worker's claims an operator has cancelled.
 CREATE INDEX sluice_state_cancelled ON sluice_state_rows (action_id) WHERE is_cancelled;
+-- Finds the heads whose waits a start ends.
+CREATE INDEX sluice_state_released ON sluice_state_rows (action_id) WHERE is_released;
 -- Finds the queues to which an action moves.
 CREATE INDEX sluice_state_move ON sluice_state_rows (moves_to) WHERE moves_to IS NOT NULL;
 
@@ -135,6 +137,10 @@ CREATE INDEX sluice_lane_suspect ON sluice_lane_rows (ready_at)
 CREATE INDEX sluice_lane_worker ON sluice_lane_rows (worker) WHERE worker IS NOT NULL;
 CREATE INDEX sluice_lane_blocked ON sluice_lane_rows (blocked_by, blocked_error, blocked_at)
     WHERE blocked_by IS NOT NULL;
+
+-- For new routes. The second half is for conditions on the pool alone.
+CREATE INDEX sluice_lane_unrouted ON sluice_lane_rows (pool, queue_id)
+    WHERE blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable') AND pool IS NOT NULL;
 
 -- Inserted by a claim, deleted by its settling. No claim is ever given twice.
 CREATE TABLE sluice_claim_rows (
@@ -220,6 +226,7 @@ CREATE TABLE sluice_route_rows (
     rate_tolerance interval
 );
 
+CREATE INDEX sluice_route_pool ON sluice_route_rows (pool);
 CREATE UNIQUE INDEX sluice_route_kind ON sluice_route_rows (worker, pool, coalesce(kind, ''));
 
 -- Groups of enqueues, so that a client whose connection broke at the commit finds out whether it was made.
@@ -303,6 +310,31 @@ CREATE TABLE sluice_gate_rows (
 );
 
 CREATE INDEX sluice_gate_opening ON sluice_gate_rows (opening);
+-- Lanes to be woken or moved that may be too many for one transaction: chores do some of them in each call, and pass
+-- over those that others have locked.
+CREATE TABLE sluice_task_rows (
+    task    bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- gate, hold:  the lanes that sleep for the gate or hold `detail` wake.
+    -- route:       the lanes of `pool` that slept for a route, a permit or a rate, or were undecodable, wake.
+    -- released:    the waits of released heads end, in the pools of `worker`.
+    -- pool:        the lanes of the pattern `detail` move to its pool, from less specific ones.
+    -- clock:       waits that are longer than was asked are shortened: the clock was set back.
+    what    text NOT NULL CHECK (what IN ('gate', 'hold', 'route', 'released', 'pool', 'clock')),
+    detail  text COLLATE "C",
+    pool    integer,
+    worker  bigint,
+    -- The starts of the lanes are spread over this time.
+    spread  interval NOT NULL DEFAULT '0',
+    -- How far the task has come: a queue's or an action's number; for a pool a name.
+    after   bigint NOT NULL DEFAULT 0,
+    after_name text COLLATE "C" NOT NULL DEFAULT '',
+    -- The lanes before that which were locked.
+    passed  bigint[] NOT NULL DEFAULT '{}'
+);
+
+CREATE UNIQUE INDEX sluice_task_clock ON sluice_task_rows (what) WHERE what = 'clock';
+CREATE INDEX sluice_task_pool ON sluice_task_rows (task) WHERE what = 'pool';
+
 CREATE INDEX sluice_gate_end ON sluice_gate_rows (opens_at) WHERE opens_at IS NOT NULL;
 
 -- Holds: pauses of one queue, of all queues with a prefix, or of all queues. Several can apply at once.
@@ -333,6 +365,11 @@ CREATE TABLE sluice_rate_rows (
     -- When the limit has recovered from its last starts. Each start moves it by the limit's interval.
     next_at timestamptz NOT NULL
 );
+
+-- Tables without a key: a publication of all tables, which other programs make to copy changes, refuses to delete from
+-- a table that does not say which row is meant. It costs nothing else.
+ALTER TABLE sluice_arrival_rows REPLICA IDENTITY FULL;
+ALTER TABLE sluice_route_rows REPLICA IDENTITY FULL;
 
 -- Dead row versions are removed by their number, not by their part of the table: the tables are small when drained.
 ALTER TABLE sluice_lane_rows SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);

@@ -31,6 +31,29 @@ CREATE FUNCTION sluice_matches(pattern text, name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pattern = name OR pattern = '*' OR (right(pattern, 2) = '/*' AND starts_with(name, left(pattern, -1)));
 
+-- The patterns that match a name, or each name that a pattern matches.
+CREATE FUNCTION sluice_patterns_for(name text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT
+AS $$
+DECLARE
+    patterns text[] := ARRAY[name];
+    prefix text := '';
+    rest text := name;
+BEGIN
+    IF name <> '*' THEN
+        patterns := patterns || '*'::text;
+    END IF;
+    WHILE strpos(rest, '/') > 0 LOOP
+        prefix := prefix || left(rest, strpos(rest, '/'));
+        rest := substr(rest, strpos(rest, '/') + 1);
+        IF prefix || '*' <> name THEN
+            patterns := patterns || (prefix || '*');
+        END IF;
+    END LOOP;
+    RETURN patterns;
+END
+$$;
+
 -- The pool of a queue's name: that of the exact pattern, else of the longest; 0 if no pattern matches. A transaction
 -- that adds a pattern and one that creates a queue do not see each other before they commit: a step that creates the
 -- lane calls this function again, and locks sluice_pool_rows against the other.
@@ -39,10 +62,7 @@ LANGUAGE sql STABLE SET search_path FROM CURRENT
 AS $$
     SELECT coalesce(
         (SELECT p.pool FROM sluice_pool_rows AS p
-         WHERE p.pattern = ANY (ARRAY[sluice_pool_of.name, '*']
-                                || ARRAY(SELECT left(sluice_pool_of.name, i) || '*'
-                                         FROM generate_series(1, length(sluice_pool_of.name)) AS i
-                                         WHERE substr(sluice_pool_of.name, i, 1) = '/'))
+         WHERE p.pattern = ANY (sluice_patterns_for(sluice_pool_of.name))
          ORDER BY p.pattern = sluice_pool_of.name DESC, octet_length(p.pattern) DESC LIMIT 1),
         0)
 $$;
@@ -327,13 +347,15 @@ BEGIN
 END
 $$;
 
--- Rings the doorbell if a worker waits. NOTIFY takes one lock for the whole server at commit, so it is not rung while
+-- Rings the doorbell if a worker waits, unless the setting sluice.doorbell is off: a transaction that rings cannot be
+-- prepared for a commit in two phases. Without it a worker finds the action when it polls. NOTIFY takes one lock for the whole server at commit, so it is not rung while
 -- all workers are busy. The channel has the schema's name, cut off like all names of PostgreSQL.
 CREATE FUNCTION sluice_ring() RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
-    IF EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.waits) THEN
+    IF EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.waits)
+        AND current_setting('sluice.doorbell', true) IS DISTINCT FROM 'off' THEN
         PERFORM pg_notify(('sluice_' || current_schema())::name::text, '');
     END IF;
 END

@@ -314,9 +314,18 @@ CREATE FUNCTION sluice_sleep_for_route(queue bigint, low bigint, action bigint, 
                                        me bigint) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
+DECLARE
+    is_locked boolean;
 BEGIN
-    PERFORM FROM sluice_pool_rows AS p WHERE p.pool = sluice_sleep_for_route.pool FOR KEY SHARE SKIP LOCKED;
-    IF NOT FOUND OR sluice_has_route(pool, kind, me) THEN
+    BEGIN
+        -- A worker that makes a pool has a lock on the table. Nobody waits for it who has lanes.
+        LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;
+        PERFORM FROM sluice_pool_rows AS p WHERE p.pool = sluice_sleep_for_route.pool FOR KEY SHARE SKIP LOCKED;
+        is_locked := NOT FOUND;
+    EXCEPTION WHEN lock_not_available THEN
+        is_locked := true;
+    END;
+    IF is_locked OR sluice_has_route(pool, kind, me) THEN
         PERFORM sluice_sleep(queue, sluice_now() + interval '1 s', low);
     ELSE
         PERFORM sluice_sleep(queue, NULL, low, 'unknown kind', action);
@@ -325,20 +334,18 @@ END
 $$;
 
 -- Makes the pool of a pattern if there is none: queues that it matches move to it from less specific ones, and so do
--- the routes that workers have for those. Whoever calls it has locked sluice_pool_rows.
+-- the routes that workers have for those. Whoever calls it has locked sluice_pool_rows. The lanes move later; until then
+-- a step that looks at one moves it.
 CREATE FUNCTION sluice_make_pool(pattern text) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
     made integer;
-    -- The pools from which queues move, the most specific first.
-    wider integer[] := ARRAY(
+    -- The pool from which queues move, the most specific one.
+    wider integer := (
         SELECT p.pool FROM sluice_pool_rows AS p
-        WHERE p.pattern <> sluice_make_pool.pattern AND sluice_matches(p.pattern, sluice_make_pool.pattern)
-        ORDER BY octet_length(p.pattern) DESC);
-    is_prefix boolean := right(pattern, 1) = '*';
-    low text COLLATE "C" := CASE WHEN is_prefix THEN left(pattern, -1) ELSE pattern END;
-    high text COLLATE "C" := CASE WHEN pattern = '*' THEN NULL WHEN is_prefix THEN left(pattern, -2) || '0' END;
+        WHERE p.pattern = ANY (sluice_patterns_for(sluice_make_pool.pattern)) AND p.pattern <> sluice_make_pool.pattern
+        ORDER BY octet_length(p.pattern) DESC LIMIT 1);
 BEGIN
     INSERT INTO sluice_pool_rows (pattern) VALUES (sluice_make_pool.pattern) ON CONFLICT DO NOTHING
     RETURNING pool INTO made;
@@ -349,36 +356,23 @@ BEGIN
                                    rate_interval, rate_tolerance)
     SELECT r.worker, r.route, made, r.kind, r.gates, r.crash_limit, r.expired, r.crashed, r.rate, r.rate_interval,
            r.rate_tolerance
-    FROM sluice_route_rows AS r WHERE r.pool = wider[1];
-    wider := wider || 0;
-    PERFORM FROM sluice_lane_rows AS l
-    JOIN sluice_queue_rows AS q ON q.queue_id = l.queue_id
-    WHERE l.pool = ANY (wider) AND (q.name = low OR (is_prefix AND q.name > low AND (high IS NULL OR q.name < high)))
-    ORDER BY l.queue_id FOR NO KEY UPDATE OF l;
-    UPDATE sluice_lane_rows AS l SET pool = made
-    FROM sluice_queue_rows AS q
-    WHERE q.queue_id = l.queue_id AND l.pool = ANY (wider)
-      AND (q.name = low OR (is_prefix AND q.name > low AND (high IS NULL OR q.name < high)));
-    -- A row that an enqueue has locked stays: the lane's pool counts, and the next one is computed again.
-    UPDATE sluice_queue_rows AS q SET pool = made
-    WHERE q.queue_id IN (
-        SELECT o.queue_id FROM sluice_queue_rows AS o
-        WHERE o.pool = ANY (wider)
-          AND (o.name = low OR (is_prefix AND o.name > low AND (high IS NULL OR o.name < high)))
-        FOR NO KEY UPDATE SKIP LOCKED);
+    FROM sluice_route_rows AS r WHERE r.pool = wider;
+    -- A queue that nobody sees yet has no lane, and whoever makes it computes the pool after this.
+    INSERT INTO sluice_task_rows (what, detail, pool)
+    SELECT 'pool', sluice_make_pool.pattern, made FROM sluice_bounds(sluice_make_pool.pattern) AS b
+    WHERE EXISTS (SELECT FROM sluice_queue_rows AS q WHERE q.name >= b.low AND q.name < b.high);
 END
 $$;
 
 -- Replaces the routes of a worker, and wakes the lanes that may have waited for one. As in the library, a queue has the
 -- routes of the most specific pattern, then those of less specific ones for other kinds; a route for any kind hides
--- all that are less specific.
+-- all that are less specific. It waits for no lane: steps have lanes, and wait for who makes a pool.
 CREATE FUNCTION sluice_set_routes(epoch bigint, routes jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
 AS $$
 DECLARE
     pools integer[];
     pattern text;
-    woken bigint[];
 BEGIN
     PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_set_routes.epoch AND w.ending IS NULL FOR KEY SHARE;
     IF NOT FOUND THEN
@@ -387,7 +381,7 @@ BEGIN
     END IF;
     IF EXISTS (SELECT FROM jsonb_array_elements(routes) AS r (said)
                WHERE NOT EXISTS (SELECT FROM sluice_pool_rows AS p WHERE p.pattern = r.said ->> 'pattern')) THEN
-        -- Before the lanes: a step that makes a lane has a lock against this, and computes the pool after it.
+        -- A step that makes a lane has a lock against this, and computes the pool after it.
         LOCK TABLE sluice_pool_rows IN EXCLUSIVE MODE;
         FOR pattern IN SELECT DISTINCT r.said ->> 'pattern' FROM jsonb_array_elements(routes) AS r (said) LOOP
             PERFORM sluice_make_pool(pattern);
@@ -405,35 +399,30 @@ BEGIN
                CASE WHEN right(r.said ->> 'pattern', 1) = '*' THEN octet_length(r.said ->> 'pattern')
                     ELSE 100000 END AS rank
         FROM jsonb_array_elements(routes) AS r (said)
+    ), fitting AS MATERIALIZED (
+        -- By the patterns of each pool, not by comparing all with all.
+        SELECT p.pool, r.*, max(r.rank) FILTER (WHERE r.kind IS NULL) OVER (PARTITION BY p.pool) AS hides_below
+        FROM sluice_pool_rows AS p
+        CROSS JOIN LATERAL unnest(sluice_patterns_for(p.pattern)) AS n (pattern)
+        JOIN said AS r ON r.pattern = n.pattern
     )
     INSERT INTO sluice_route_rows (worker, route, pool, kind, gates, crash_limit, expired, crashed, rate,
                                    rate_interval, rate_tolerance)
-    SELECT DISTINCT ON (p.pool, r.kind)
-           sluice_set_routes.epoch, r.route, p.pool, r.kind, r.gates, r.crash_limit, r.expired, r.crashed, r.rate,
+    SELECT DISTINCT ON (r.pool, r.kind)
+           sluice_set_routes.epoch, r.route, r.pool, r.kind, r.gates, r.crash_limit, r.expired, r.crashed, r.rate,
            r.rate_interval, r.rate_tolerance
-    FROM sluice_pool_rows AS p
-    JOIN said AS r ON sluice_matches(r.pattern, p.pattern)
-    WHERE NOT EXISTS (SELECT FROM said AS o
-                      WHERE o.kind IS NULL AND o.rank > r.rank AND sluice_matches(o.pattern, p.pattern))
-    ORDER BY p.pool, r.kind, r.rank DESC;
+    FROM fitting AS r WHERE r.rank >= coalesce(r.hides_below, 0)
+    ORDER BY r.pool, r.kind, r.rank DESC;
     pools := ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = sluice_set_routes.epoch);
     -- A step that finds no route for a head has this lock while it puts the lane to sleep.
     PERFORM FROM sluice_pool_rows AS p WHERE p.pool = ANY (pools) ORDER BY p.pool FOR UPDATE;
-    woken := ARRAY(
-        SELECT l.queue_id FROM sluice_lane_rows AS l
-        WHERE l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate') AND l.pool = ANY (pools)
-        ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
-    -- Those that are locked are woken by a step, when their transaction has ended; but that does not unpark.
-    PERFORM sluice_arrive(ARRAY(
-        SELECT l.queue_id FROM sluice_lane_rows AS l
-        WHERE l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate') AND l.pool = ANY (pools)
-          AND l.queue_id <> ALL (woken)), true);
-    woken := woken || ARRAY(
-        SELECT l.queue_id FROM sluice_lane_rows AS l
-        WHERE l.blocked_by = 'undecodable' AND l.pool = ANY (pools) ORDER BY l.queue_id FOR NO KEY UPDATE);
-    UPDATE sluice_lane_rows AS l
-    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, ready_at = sluice_now()
-    WHERE l.queue_id = ANY (woken);
+    INSERT INTO sluice_task_rows (what, pool)
+    SELECT 'route', p.pool FROM unnest(pools) AS p (pool)
+    WHERE EXISTS (SELECT FROM sluice_lane_rows AS l
+                  WHERE l.pool = p.pool
+                    AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable'));
+    -- Most fleets have few of them: no need to wait for the chores.
+    PERFORM sluice_do_tasks(sluice_now());
 END
 $$;
 
@@ -444,31 +433,150 @@ AS $$
 DECLARE
     now_at timestamptz := sluice_now();
     me bigint;
-    released bigint[];
-    lanes bigint[];
 BEGIN
     INSERT INTO sluice_worker_rows (name, nonce, lease_until, continuous_since)
     VALUES (sluice_register.name, sluice_register.nonce, now_at + lease, now_at)
     RETURNING epoch INTO me;
-    PERFORM sluice_set_routes(me, routes);
     -- A start ends the waits of released heads, as in the file.
-    lanes := ARRAY(
-        SELECT l.queue_id FROM sluice_lane_rows AS l
-        WHERE l.worker IS NULL
-          AND l.pool IN (SELECT r.pool FROM sluice_route_rows AS r WHERE r.worker = me)
-          AND l.queue_id IN (SELECT a.queue_id FROM sluice_state_rows AS s
-                             JOIN sluice_action_rows AS a ON a.id = s.action_id WHERE s.is_released)
-        ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
-    IF cardinality(lanes) > 0 THEN
+    INSERT INTO sluice_task_rows (what, worker)
+    SELECT 'released', me WHERE EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.is_released);
+    PERFORM sluice_set_routes(me, routes);
+    -- The lease counts from when others can see it.
+    UPDATE sluice_worker_rows AS w SET lease_until = sluice_now() + lease WHERE w.epoch = me;
+    RETURN me;
+END
+$$;
+
+-- Does a batch of one task; returns how many lanes it has handled. Whoever calls it has locked the task's row.
+CREATE FUNCTION sluice_do_task(job sluice_task_rows, most integer, now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+    found_lanes bigint[];
+    locked bigint[];
+    pools integer[];
+    bounds record;
+BEGIN
+    IF job.what IN ('gate', 'hold') THEN
+        IF job.what = 'hold' OR EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = job.detail AND g.is_open) THEN
+            locked := sluice_wake_some(job.what, job.detail, job.spread, most, now_at);
+        END IF;
+        IF coalesce(cardinality(locked), 0) < most THEN
+            DELETE FROM sluice_task_rows AS t WHERE t.task = job.task;
+        END IF;
+        RETURN coalesce(cardinality(locked), 0);
+    END IF;
+
+    -- Lanes in order, up to where the task has come, and those that were locked before.
+    IF job.what = 'route' THEN
+        found_lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                             WHERE l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable')
+                               AND l.pool = job.pool AND l.queue_id > job.after ORDER BY l.queue_id LIMIT most);
+        job.after := found_lanes[cardinality(found_lanes)];
+    ELSIF job.what = 'released' THEN
+        SELECT array_agg(DISTINCT s.queue_id), max(s.action_id) INTO found_lanes, job.after
+        FROM (SELECT i.action_id, a.queue_id FROM sluice_state_rows AS i
+              CROSS JOIN LATERAL (SELECT o.queue_id FROM sluice_action_rows AS o WHERE o.id = i.action_id OFFSET 0) AS a
+              WHERE i.is_released AND i.action_id > job.after ORDER BY i.action_id LIMIT most) AS s;
+    ELSIF job.what = 'pool' THEN
+        SELECT b.low, b.high INTO bounds FROM sluice_bounds(job.detail) AS b;
+        SELECT array_agg(q.queue_id), max(q.name) INTO found_lanes, job.after_name
+        FROM (SELECT i.queue_id, i.name FROM sluice_queue_rows AS i
+              WHERE i.name > job.after_name AND i.name >= bounds.low AND i.name < bounds.high
+              ORDER BY i.name LIMIT most) AS q;
+        job.after := CASE WHEN found_lanes IS NOT NULL THEN 0 END;
+    ELSE
+        found_lanes := ARRAY(
+            SELECT l.queue_id FROM sluice_lane_rows AS l
+            WHERE l.queue_id > job.after
+              AND (l.ready_at > now_at
+                   OR l.queue_id = ANY (ARRAY(
+                       SELECT a.queue_id FROM sluice_state_rows AS s
+                       CROSS JOIN LATERAL (SELECT o.queue_id FROM sluice_action_rows AS o
+                                           WHERE o.id = s.action_id OFFSET 0) AS a
+                       WHERE s.next_attempt_at - s.retry_delay > now_at)))
+            ORDER BY l.queue_id LIMIT most);
+        job.after := found_lanes[cardinality(found_lanes)];
+    END IF;
+    found_lanes := coalesce(found_lanes, '{}') || job.passed;
+    locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (found_lanes)
+                    FOR NO KEY UPDATE SKIP LOCKED);
+    job.passed := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                        WHERE l.queue_id = ANY (found_lanes) AND l.queue_id <> ALL (locked));
+
+    IF job.what = 'route' THEN
+        -- Those that are locked are woken by a step, when their transaction has ended; but that does not unpark.
+        PERFORM sluice_arrive(ARRAY(
+            SELECT l.queue_id FROM sluice_lane_rows AS l
+            WHERE l.queue_id = ANY (job.passed) AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate')), true);
+        job.passed := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                            WHERE l.queue_id = ANY (job.passed) AND l.blocked_by = 'undecodable');
+        UPDATE sluice_lane_rows AS l
+        SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, ready_at = now_at
+        WHERE l.queue_id = ANY (locked) AND l.pool = job.pool
+          AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable');
+    ELSIF job.what = 'released' THEN
+        locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                        WHERE l.queue_id = ANY (locked) AND l.worker IS NULL
+                          AND l.pool IN (SELECT r.pool FROM sluice_route_rows AS r WHERE r.worker = job.worker));
         UPDATE sluice_state_rows AS s
         SET next_attempt_at = NULL, retry_delay = NULL, waits_for_gate = NULL, is_released = false
         FROM sluice_action_rows AS a
-        WHERE s.is_released AND a.id = s.action_id AND a.queue_id = ANY (lanes);
+        WHERE s.is_released AND s.action_id <= coalesce(job.after, s.action_id) AND a.id = s.action_id
+          AND a.queue_id = ANY (locked);
         UPDATE sluice_lane_rows AS l SET ready_at = now_at
-        WHERE l.queue_id = ANY (lanes) AND l.worker IS NULL
-          AND (l.blocked_by IS NULL OR l.blocked_by IN ('gate', 'hold'));
+        WHERE l.queue_id = ANY (locked) AND (l.blocked_by IS NULL OR l.blocked_by IN ('gate', 'hold'));
+    ELSIF job.what = 'pool' THEN
+        SELECT array_agg(q.queue_id ORDER BY q.queue_id), array_agg(sluice_pool_of(q.name) ORDER BY q.queue_id)
+        INTO found_lanes, pools
+        FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (found_lanes);
+        UPDATE sluice_lane_rows AS l SET pool = pools[width_bucket(l.queue_id, found_lanes)]
+        WHERE l.queue_id = ANY (locked) AND l.pool <> pools[width_bucket(l.queue_id, found_lanes)];
+        -- A row that an enqueue has locked stays: the lane's pool counts, and the next one is computed again.
+        UPDATE sluice_queue_rows AS q SET pool = pools[width_bucket(q.queue_id, found_lanes)]
+        WHERE q.queue_id = ANY (ARRAY(SELECT o.queue_id FROM sluice_queue_rows AS o
+                                      WHERE o.queue_id = ANY (found_lanes)
+                                        AND o.pool <> pools[width_bucket(o.queue_id, found_lanes)]
+                                      FOR NO KEY UPDATE SKIP LOCKED));
+    ELSE
+        UPDATE sluice_state_rows AS s SET next_attempt_at = now_at + s.retry_delay
+        FROM sluice_action_rows AS a
+        WHERE s.next_attempt_at - s.retry_delay > now_at AND a.id = s.action_id AND a.queue_id = ANY (locked);
+        UPDATE sluice_lane_rows AS l SET ready_at = now_at
+        WHERE l.queue_id = ANY (locked) AND l.worker IS NULL AND l.ready_at > now_at;
     END IF;
-    RETURN me;
+    IF job.after IS NULL AND job.passed = '{}' THEN
+        DELETE FROM sluice_task_rows AS t WHERE t.task = job.task;
+    ELSE
+        UPDATE sluice_task_rows AS t
+        SET after = coalesce(job.after, 9223372036854775807),
+            after_name = coalesce(job.after_name, chr(1114111)), passed = job.passed
+        WHERE t.task = job.task;
+    END IF;
+    RETURN cardinality(locked);
+END
+$$;
+
+-- Does tasks until about a thousand lanes are handled; returns how many were, or 1 if a task has ended. One whose lanes
+-- are all locked keeps no other.
+CREATE FUNCTION sluice_do_tasks(now_at timestamptz) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    most CONSTANT integer := 1000;
+    job sluice_task_rows;
+    done integer := 0;
+    before integer;
+BEGIN
+    FOR job IN SELECT t.* FROM sluice_task_rows AS t ORDER BY t.task FOR UPDATE SKIP LOCKED LOOP
+        done := done + sluice_do_task(job, most - done, now_at);
+        IF NOT EXISTS (SELECT FROM sluice_task_rows AS t WHERE t.task = job.task) THEN
+            done := done + 1;
+        END IF;
+        EXIT WHEN done >= most;
+    END LOOP;
+    RETURN done;
 END
 $$;
 
@@ -615,6 +723,7 @@ BEGIN
     -- No start sets it further ahead; the clock may have been set back since (G8).
     stored := greatest(least(stored, now_at + tolerance + rate_interval), now_at);
     IF stored - now_at > tolerance AND NOT is_forced THEN
+        UPDATE sluice_rate_rows AS r SET next_at = stored WHERE r.name = sluice_start_by_rate.name AND r.next_at > stored;
         RETURN false;
     END IF;
     UPDATE sluice_rate_rows AS r SET next_at = stored + rate_interval WHERE r.name = sluice_start_by_rate.name;
@@ -645,6 +754,13 @@ BEGIN
             WHERE r.worker = me);
     END IF;
     IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
+        -- The clock was set back: no start sets a limit further ahead.
+        UPDATE sluice_rate_rows AS o SET next_at = now_at + r.length
+        FROM (SELECT i.rate, max(i.rate_interval + i.rate_tolerance) AS length FROM sluice_route_rows AS i
+              WHERE i.worker = me AND i.rate IS NOT NULL GROUP BY i.rate) AS r
+        WHERE o.name = r.rate AND o.next_at > now_at + r.length
+          AND o.name = ANY (ARRAY(SELECT s.name FROM sluice_rate_rows AS s
+                                  WHERE s.next_at > now_at FOR NO KEY UPDATE SKIP LOCKED));
         taken := taken || ARRAY(
             SELECT t.queue_id
             FROM (SELECT r.rate, min(r.rate_interval) AS length, min(r.rate_tolerance) AS tolerance
@@ -793,6 +909,7 @@ $$;
 -- addition to those that it runs and has no receipt for. next_claim: the number of the first new claim; those that
 -- follow have the following ones. waits: the worker will listen if nothing is to be done. arrivals_from: version of the
 -- row 'next' of the call before; 0 once a second, so that blocks are found that were free and are used again.
+-- most_bytes: how long the payloads of the answer may be together; one action is claimed however long it is.
 -- trial_limit: for how long suspects are tried after a death, while this worker runs nothing else; 0: not at all.
 --
 -- Rows, by what:
@@ -803,13 +920,14 @@ $$;
 --   claimed: an action to run. follows: the receipt's claim whose queue goes on.
 --   cancel: a claim of this worker that was cancelled; in each step until it is settled.
 --   next: always, and last. due_at: when something is due; the time of the step if there is more now; NULL if
---       nothing is known.
+--       nothing is known. enqueued_at: the time of the step, so that a caller needs no clock that agrees.
 -- Each statement has a snapshot of its own, and its condition one usable index. The order is part of the guarantees:
 -- the worker's row first, so that nobody takes the worker off meanwhile (G6); then lanes; heads are read after locking.
 CREATE FUNCTION sluice_step(
     epoch bigint, lease interval, claims bigint[], outcomes text[], delays interval[], gates text[], closes boolean[],
     errors text[], causes text[], policies text[], routes integer[], permits integer[], free integer,
-    next_claim bigint, waits boolean, arrivals_from integer DEFAULT 0, trial_limit interval DEFAULT '5 s')
+    next_claim bigint, waits boolean, arrivals_from integer DEFAULT 0, trial_limit interval DEFAULT '5 s',
+    most_bytes bigint DEFAULT 16777216)
 RETURNS TABLE (what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text,
                version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer,
                last_error text, is_alone boolean, route integer, due_at timestamptz)
@@ -869,6 +987,7 @@ DECLARE
     pools_now integer[];
     lines text[];
     any_hold boolean;
+    moves_lanes boolean;
     last_opening bigint;
     hold_row record;
     gate_name text;
@@ -893,6 +1012,9 @@ DECLARE
     is_long boolean;
     low_id_now bigint;
     is_open_now boolean;
+    bytes_left bigint := most_bytes;
+    -- The answer is as long as it may be.
+    is_full boolean := false;
     next_due timestamptz;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -904,6 +1026,7 @@ BEGIN
     SELECT w.lease_until, w.continuous_since, w.waits, w.first_claim,
            ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
            EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
+           EXISTS (SELECT FROM sluice_task_rows AS t WHERE t.what = 'pool') AS moves_lanes,
            coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0) AS opening
     INTO worker_row
     FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;
@@ -918,6 +1041,7 @@ BEGIN
     END IF;
     pools_now := worker_row.pools;
     any_hold := worker_row.any_hold;
+    moves_lanes := worker_row.moves_lanes;
     last_opening := worker_row.opening;
     -- Renewed often enough that five sixths are left after each step: the broker stops its handlers when it has had no
     -- answer for two thirds of the lease, and does not know which step has renewed it.
@@ -1127,7 +1251,7 @@ BEGIN
                 WHERE k.lane IS NOT NULL;
                 over_lanes := coalesce(over_lanes, '{}');
             END IF;
-        ELSIF is_trial OR free_left <= 0 THEN
+        ELSIF is_trial OR is_full OR free_left <= 0 THEN
             EXIT;
         ELSIF phase = 2 THEN
             -- A pool whose routes are all used up is left to others.
@@ -1240,6 +1364,13 @@ BEGIN
                 more := true;
                 CONTINUE;
             END IF;
+            -- A worker has made a more specific pool, to which not all lanes have moved.
+            IF moves_lanes AND sluice_pool_of(head.name) <> head.pool THEN
+                UPDATE sluice_lane_rows AS l SET pool = sluice_pool_of(head.name), worker = NULL, ready_at = now_at
+                WHERE l.queue_id = head.queue_id;
+                more := true;
+                CONTINUE;
+            END IF;
             IF head.is_cancelled THEN
                 PERFORM sluice_drop(ARRAY[head.id], false);
                 PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
@@ -1313,7 +1444,9 @@ BEGIN
                 more := true;
                 CONTINUE;
             END IF;
-            IF free_left <= 0 THEN
+            bytes_left := bytes_left - octet_length(head.payload) - coalesce(octet_length(head.trace), 0);
+            is_full := is_full OR (bytes_left < 0 AND cardinality(new_claims) > 0);
+            IF is_full OR free_left <= 0 THEN
                 back_lanes := back_lanes || head.queue_id;
                 back_lows := back_lows || coalesce(low_id_now, 0);
                 CONTINUE;
@@ -1424,7 +1557,9 @@ BEGIN
     what := 'next';
     claim := NULL;
     version := coalesce(arrivals.first_block, arrivals_from);
-    due_at := CASE WHEN more AND free_left > 0 AND NOT drains
+    enqueued_at := now_at;
+    due_at := CASE WHEN is_full THEN now_at
+                   WHEN more AND free_left > 0 AND NOT drains
                         AND (NOT is_trial OR cardinality(new_claims) = 0) THEN now_at
                    WHEN free_left > 0 THEN least(next_due, sluice_next_due(me, pools_now)) ELSE next_due END;
     IF (waits AND free_left > 0 AND due_at IS DISTINCT FROM now_at AND cardinality(new_claims) = 0)
@@ -1762,31 +1897,21 @@ BEGIN
 END
 $$;
 
--- Shortens what waits longer than was asked, counted from now: the clock was set back (G8). Rare, so it reads all.
-CREATE FUNCTION sluice_shorten_waits(now_at timestamptz) RETURNS integer
+-- Shortens what waits longer than was asked, counted from now: the clock was set back (G8). The lanes follow as a task.
+CREATE FUNCTION sluice_shorten_waits(now_at timestamptz) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
-DECLARE
-    lanes bigint[];
-    shortened integer;
 BEGIN
-    lanes := ARRAY(
-        SELECT l.queue_id FROM sluice_lane_rows AS l
-        WHERE l.queue_id IN (SELECT a.queue_id FROM sluice_state_rows AS s
-                             JOIN sluice_action_rows AS a ON a.id = s.action_id
-                             WHERE s.next_attempt_at - s.retry_delay > now_at)
-           OR l.ready_at > now_at
-        ORDER BY l.queue_id FOR NO KEY UPDATE);
-    UPDATE sluice_state_rows AS s SET next_attempt_at = now_at + s.retry_delay
-    WHERE s.next_attempt_at - s.retry_delay > now_at;
-    GET DIAGNOSTICS shortened = ROW_COUNT;
-    UPDATE sluice_lane_rows AS l SET ready_at = now_at
-    WHERE l.queue_id = ANY (lanes) AND l.worker IS NULL AND l.ready_at > now_at;
-    UPDATE sluice_gate_rows AS g SET opens_at = now_at + g.closed_for WHERE g.opens_at - g.closed_for > now_at;
+    UPDATE sluice_gate_rows AS g SET opens_at = now_at + g.closed_for
+    WHERE g.name IN (SELECT o.name FROM sluice_gate_rows AS o
+                     WHERE o.opens_at - o.closed_for > now_at FOR NO KEY UPDATE SKIP LOCKED);
     UPDATE sluice_hold_rows AS h SET since = now_at, until = now_at + (h.until - h.since)
-    WHERE h.until IS NOT NULL AND h.since > now_at;
-    UPDATE sluice_key_rows AS k SET until = now_at + k.keep WHERE k.until - k.keep > now_at;
-    RETURN shortened;
+    WHERE h.id IN (SELECT o.id FROM sluice_hold_rows AS o
+                   WHERE o.until IS NOT NULL AND o.since > now_at FOR NO KEY UPDATE SKIP LOCKED);
+    UPDATE sluice_key_rows AS k SET until = now_at + k.keep
+    WHERE (k.queue_id, k.key) IN (SELECT o.queue_id, o.key FROM sluice_key_rows AS o
+                                  WHERE o.until - o.keep > now_at FOR NO KEY UPDATE SKIP LOCKED);
+    INSERT INTO sluice_task_rows (what) VALUES ('clock') ON CONFLICT DO NOTHING;
 END
 $$;
 
@@ -1810,13 +1935,9 @@ BEGIN
             HINT = 'Register again: its lease was over, and others run its queues.';
     END IF;
     IF since > now_at THEN
-        BEGIN
-            UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
-            RETURN 1 + sluice_shorten_waits(now_at);
-        EXCEPTION WHEN lock_not_available THEN
-            -- A transaction has a queue, perhaps for long: later. Until then this worker judges nobody.
-            NULL;
-        END;
+        UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
+        PERFORM sluice_shorten_waits(now_at);
+        RETURN 1 + sluice_do_tasks(now_at);
     END IF;
     IF sluice_take_off(me, lease) > 0 THEN
         RETURN 1;
@@ -1829,7 +1950,7 @@ BEGIN
         PERFORM sluice_open_gate(gate.name, greatest(interval '1 s', least(interval '60 s', gate.closed_for / 10)));
         RETURN 1;
     END LOOP;
-    done := done + sluice_place_due(now_at);
+    done := done + sluice_do_tasks(now_at) + sluice_place_due(now_at);
     done := done + sluice_expire(me, now_at);
     -- Suspects for which no worker could drain.
     IF NOT EXISTS (SELECT FROM sluice_trial_rows AS t JOIN sluice_worker_rows AS w ON w.epoch = t.worker

@@ -33,6 +33,56 @@ BEGIN
 END
 $$;
 
+-- Waits until all lanes of some queues that there are could be locked in a moment, and locks them. While it waits for
+-- one that another transaction has, it has none itself. Raises 55P03 after ten seconds, or the caller's lock_timeout if
+-- that is shorter.
+CREATE FUNCTION sluice_await_lanes(queues bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    wait interval := current_setting('lock_timeout')::interval;
+    deadline timestamptz;
+    missing bigint;
+BEGIN
+    IF wait NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
+        wait := interval '10 s';
+    END IF;
+    deadline := clock_timestamp() + wait;
+    LOOP
+        BEGIN
+            -- Steps have lanes for a moment.
+            PERFORM set_config('lock_timeout', '200ms', true);
+            PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (queues) ORDER BY l.queue_id FOR NO KEY UPDATE;
+            RETURN;
+        EXCEPTION WHEN lock_not_available THEN
+            NULL;
+        END;
+        IF clock_timestamp() >= deadline THEN
+            RAISE EXCEPTION USING ERRCODE = 'lock_not_available', DETAIL = 'databaseLocked',
+                MESSAGE = 'another transaction holds one of the queues', HINT = 'End it, or try again.';
+        END IF;
+        BEGIN
+            SELECT l.queue_id INTO missing FROM sluice_lane_rows AS l
+            WHERE l.queue_id = ANY (queues)
+              AND l.queue_id <> ALL (ARRAY(SELECT o.queue_id FROM sluice_lane_rows AS o
+                                           WHERE o.queue_id = ANY (queues) FOR NO KEY UPDATE SKIP LOCKED))
+            ORDER BY l.queue_id LIMIT 1;
+            RAISE EXCEPTION USING ERRCODE = 'SL000';
+        EXCEPTION WHEN SQLSTATE 'SL000' THEN
+            NULL;
+        END;
+        BEGIN
+            PERFORM set_config('lock_timeout', greatest(1, extract(epoch FROM deadline - clock_timestamp()) * 1000)
+                                               ::integer || 'ms', true);
+            PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = missing FOR NO KEY UPDATE;
+            RAISE EXCEPTION USING ERRCODE = 'SL000';
+        EXCEPTION WHEN SQLSTATE 'SL000' OR lock_not_available THEN
+            NULL;
+        END;
+    END LOOP;
+END
+$$;
+
 -- Locks the lanes of queues, the smallest number first, and makes those that are missing.
 CREATE FUNCTION sluice_lock_lanes(queues bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
@@ -51,6 +101,11 @@ BEGIN
     IF EXISTS (SELECT FROM unnest(queues) AS e (queue_id)
                WHERE NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.queue_id = e.queue_id)) THEN
         LOCK TABLE sluice_pool_rows IN ROW SHARE MODE;
+    END IF;
+    -- Many at once, if they are free in a moment. Whoever waits for one must not hold the others: the wait is alone, and
+    -- what it locked is free again after it.
+    IF cardinality(queues) > 1 THEN
+        PERFORM sluice_await_lanes(queues);
     END IF;
     -- One by one: a row that is inserted is locked too.
     FOR next_queue IN SELECT DISTINCT e.queue_id FROM unnest(queues) AS e (queue_id) ORDER BY e.queue_id LOOP
@@ -679,27 +734,40 @@ BEGIN
 END
 $$;
 
--- Wakes the lanes that sleep for a gate or a hold. They start spread over a time.
+-- Wakes some of the lanes that sleep for a gate or a hold; they start spread over a time. Returns those that it woke.
 --
 -- The row of the gate or hold was locked before: a step that puts a lane to sleep for it holds that row FOR KEY SHARE,
 -- so this statement sees the lane. It waits for no lane: a step that has one may wait for the row. Such a lane gets an
 -- arrival, which is taken in when the lane is free.
-CREATE FUNCTION sluice_wake_blocked(reason text, detail text, spread interval) RETURNS void
+CREATE FUNCTION sluice_wake_some(reason text, detail text, spread interval, most integer, now_at timestamptz)
+RETURNS bigint[]
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
-    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+    SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off AS $$
 DECLARE
-    now_ timestamptz := sluice_now();
     free bigint[];
 BEGIN
     free := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
                   WHERE l.blocked_by = reason AND l.blocked_error = detail AND l.worker IS NULL
-                  ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+                  LIMIT most FOR NO KEY UPDATE SKIP LOCKED);
     UPDATE sluice_lane_rows AS l
-    SET ready_at = now_ + random() * greatest(spread, interval '0'), blocked_by = NULL, blocked_action_id = NULL,
+    SET ready_at = now_at + random() * greatest(spread, interval '0'), blocked_by = NULL, blocked_action_id = NULL,
         blocked_at = NULL, blocked_error = NULL
     WHERE l.queue_id = ANY (free);
-    PERFORM sluice_arrive(ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
-                                WHERE l.blocked_by = reason AND l.blocked_error = detail), true);
+    IF cardinality(free) < most THEN
+        PERFORM sluice_arrive(ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                                    WHERE l.blocked_by = reason AND l.blocked_error = detail), true);
+    END IF;
+    RETURN free;
+END
+$$;
+
+-- Wakes the lanes that sleep for a gate or a hold: a thousand now, more of them by the workers' chores.
+CREATE FUNCTION sluice_wake_blocked(reason text, detail text, spread interval) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF cardinality(sluice_wake_some(reason, detail, spread, 1000, sluice_now())) = 1000 THEN
+        INSERT INTO sluice_task_rows (what, detail, spread) VALUES (reason, detail, greatest(spread, interval '0'));
+    END IF;
     PERFORM sluice_ring();
 END
 $$;

@@ -9,7 +9,7 @@ import psycopg2.extras
 
 from server import quoted
 
-TABLES = ("pool queue action state lane claim arrival worker route token key attempt dead gate hold rate").split()
+TABLES = ("pool queue action state lane claim arrival worker route token key attempt dead gate hold rate task").split()
 # Columns of sluice_enqueue_many, in order.
 MANY = {
     "token": "uuid",

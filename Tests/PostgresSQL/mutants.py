@@ -98,19 +98,41 @@ MUTANTS = {
         "trials.locked_suspects",
         ("0003", re.compile(r" FOR NO KEY UPDATE SKIP LOCKED(?=;\s+IF FOUND THEN\s+-- A clock)"), ""),
     ),
-    "locked queue that waits for a route": Mutant(
-        OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+-- Those that are locked are woken)"), "")
+    "locked queue of a task": Mutant(
+        "passing_over.routes_of_many",
+        ("0003", re.compile(r" SKIP LOCKED(?=\);\s+job\.passed := ARRAY\(SELECT)"), ""),
+    ),
+    "locked queue after a task": Mutant(
+        "passing_over.routes_of_many", ("0003", "IF job.after IS NULL AND job.passed = '{}' THEN", "IF job.after IS NULL THEN")
     ),
     "waking after new routes": Mutant(
         OPEN,
-        ("0003", re.compile(r" +PERFORM sluice_arrive\(ARRAY\([^;]*l\.queue_id <> ALL \(woken\)\), true\);"), ""),
+        ("0003", re.compile(r" +PERFORM sluice_arrive\(ARRAY\([^;]*ANY \(job\.passed\)[^;]*;"), ""),
+    ),
+    "batches of a task": Mutant(
+        "passing_over.gates_and_holds_of_many", ("0004", "                  LIMIT most FOR NO KEY UPDATE", "                  FOR NO KEY UPDATE")
+    ),
+    "rest of a task": Mutant(
+        "passing_over.gates_and_holds_of_many",
+        ("0004", "        INSERT INTO sluice_task_rows (what, detail, spread) VALUES (reason, detail, greatest(spread, interval '0'));\n", "        NULL;\n"),
+    ),
+    "lanes on their way to a pool": Mutant(
+        "passing_over.patterns_of_many",
+        ("0003", "IF moves_lanes AND sluice_pool_of(head.name) <> head.pool THEN", "IF false THEN"),
+    ),
+    "no wait for who makes a pool": Mutant(
+        "passing_over.registering_beside_steps",
+        ("0003", "LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;\n        PERFORM", "PERFORM"),
+    ),
+    "acts that wait for lanes": Mutant(
+        "passing_over.acts_on_many", ("0004", "        PERFORM sluice_await_lanes(queues);\n", "        NULL;\n")
     ),
     "dead workers one by one": Mutant(
         OPEN, ("0003", "        ORDER BY w.epoch FOR UPDATE SKIP LOCKED\n", "        ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED\n")
     ),
-    "clock set back beside a lock": Mutant(
-        OPEN,
-        ("0003", re.compile(r"lock_not_available(?= THEN\s+-- A transaction has a queue)"), "division_by_zero"),
+    "rest of a clock set back": Mutant(
+        "passing_over.a_clock_that_is_set_back",
+        ("0003", "INSERT INTO sluice_task_rows (what) VALUES ('clock') ON CONFLICT DO NOTHING;", "NULL;"),
     ),
     "years of a time": Mutant(
         "names.other_values gates_and_holds",
@@ -260,6 +282,13 @@ MUTANTS = {
         ("0003", "VALUES (held.action_id, true, true)", "VALUES (held.action_id, false, false)"),
         ("0003", "SET is_suspect = true, awaits_trial = true,", "SET"),
     ),
+    "size of an answer": Mutant("step.long_answers", ("0003", "is_full := is_full OR (bytes_left < 0", "is_full := is_full OR (false")),
+    "rest of a long answer": Mutant("step.long_answers", ("0003", "CASE WHEN is_full THEN now_at\n", "CASE WHEN false THEN now_at\n")),
+    "rates after a jump": Mutant(
+        "step.rates_after_a_jump", ("0003", "UPDATE sluice_rate_rows AS o SET next_at = now_at + r.length", "UPDATE sluice_rate_rows AS o SET next_at = o.next_at")
+    ),
+    "rows of a publication": Mutant("step.published", ("0001", "ALTER TABLE sluice_route_rows REPLICA IDENTITY FULL;", "")),
+    "doorbell that is off": Mutant("enqueue.doorbell", ("0002", "AND current_setting('sluice.doorbell', true) IS DISTINCT FROM 'off'", "")),
     # Operators
     "wait before the lane": Mutant(
         "workers.acts_during_a_settling",
@@ -289,11 +318,12 @@ MUTANTS = {
     "lane lock of an act": Mutant(
         "bulk.during_a_step",
         ("0004", "WHERE l.queue_id = next_queue FOR NO KEY UPDATE;", "WHERE l.queue_id = next_queue;"),
+        ("0004", "        PERFORM sluice_await_lanes(queues);\n", "        NULL;\n"),
     ),
     "arrival when waking a locked lane": Mutant("gates_and_holds.gates_and_locks", ("0004", WAKING, "")),
     "waking waits for no lane": Mutant(
         "gates_and_holds.gates_and_locks",
-        ("0004", "ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);", "ORDER BY l.queue_id FOR NO KEY UPDATE);"),
+        ("0004", "LIMIT most FOR NO KEY UPDATE SKIP LOCKED);", "LIMIT most FOR NO KEY UPDATE);"),
     ),
     "sparing": Mutant(
         "bulk.failing_queues acts_in_steps.failing_queues",

@@ -1,6 +1,8 @@
 """Transactions that stay open hold up the queues that they have locked, and nothing else: batches count what they could
 lock (G9, G11)."""
 
+import time
+
 from checks import check, group
 from worker import Worker, route
 from workers import LOCK_LANE, live
@@ -183,3 +185,197 @@ def a_settling_by_the_application(db):
     check("its own is taken over after it", judge.take_off(), 1)
     judge.drain()
     check("what was settled does not run again (G5)", (db.count("action"), db.count("dead")), (0, 0))
+
+
+def fill(db, worker, count, pattern="q", **options):
+    """Queues whose heads a step has looked at."""
+    db.many([f"{pattern}/{number}" for number in range(count)], **options)
+    for _ in range(count // 1_000 + 3):
+        worker.step()
+
+
+SLEEPING = "SELECT count(*) FROM sluice_lane_rows WHERE blocked_by IS NOT NULL AND ready_at IS NULL"
+READY = "SELECT count(*) FROM sluice_lane_rows WHERE ready_at IS NOT NULL AND blocked_by IS NULL"
+
+
+def do_chores(worker):
+    count = 0
+    while worker.chores():
+        count += 1
+    return count
+
+
+@group
+def gates_and_holds_of_many(db):
+    """What wakes thousands of queues does so in batches."""
+    for name, sleep, wake in (
+        ("a gate", {"gates": ["g"] * 2_500}, "SELECT sluice_open_gate('g')"),
+        ("a hold", {}, "SELECT sluice_end_holds('*')"),
+    ):
+        db.reset()
+        worker = Worker(db, capacity=1_000)
+        if not sleep:
+            db.all("SELECT sluice_hold('*', 'me')")
+        fill(db, worker, 2_500, **sleep)
+        check(f"all queues wait for {name}", db.value(SLEEPING), 2_500)
+        application = hold(db, "q/7")
+        operator = db.another(autocommit=False)
+        operator.all(wake)
+        locked = "SELECT count(*) FROM (SELECT FROM sluice_lane_rows FOR UPDATE SKIP LOCKED) AS l"
+        check(f"the end of {name} has no more than a thousand queues at a time", db.value(locked), 2_500 - 1_001)
+        operator.commit()
+        check("and the workers wake the rest in some calls", (do_chores(worker) in (2, 3), db.value(SLEEPING)), (True, 1))
+        check("a locked queue is in nobody's way", (db.count("task"), db.count("arrival")), (0, 1))
+        application.rollback()
+        worker.step(free=0)
+        check("and wakes when it is free (G11)", db.value("SELECT count(*) FROM sluice_lane_rows WHERE ready_at IS NULL"), 0)
+
+
+@group
+def a_gate_that_closes_again(db):
+    worker = Worker(db, capacity=1_000)
+    fill(db, worker, 2_500, gates=["g"] * 2_500)
+    db.all("SELECT sluice_open_gate('g')"), db.all("SELECT sluice_close_gate('g')")
+    do_chores(worker)
+    check("a gate that is closed again wakes no more", (db.value(SLEEPING), db.count("task")), (1_500, 0))
+    db.all("SELECT sluice_open_gate('g')")
+    do_chores(worker)
+    check("and all when it opens (G11)", db.value(READY), 2_500)
+
+
+@group
+def routes_of_many(db):
+    Worker(db, route(pattern="x"))
+    worker = Worker(db, route(pattern="*", kind="other"), capacity=1_000)
+    fill(db, worker, 2_500)
+    check("all queues wait for a route", db.value(SLEEPING), 2_500)
+    db.run("UPDATE sluice_lane_rows SET blocked_by = 'undecodable' WHERE queue_id % 2 = 0")
+    application = hold(db, "q/7", "q/8")
+    worker.set_routes(route(pattern="*"))
+    check("new routes wake a thousand at once", db.value(READY), 1_000)
+    do_chores(worker)
+    check("and the others in batches, but for those that are locked", db.value(READY), 2_498)
+    application.rollback()
+    do_chores(worker), worker.step(free=0)
+    ready = "SELECT count(*) FROM sluice_lane_rows WHERE ready_at IS NOT NULL"
+    check("which wake when they are free (G11)", (db.value(ready), db.count("task")), (2_500, 0))
+
+
+@group
+def patterns_of_many(db):
+    """Queues get a more specific pool while they wait, and run by its routes from the start."""
+    old = Worker(db, route(pattern="x"), capacity=0)
+    wide = Worker(db, route(1), capacity=1_000)
+    db.many([f"q/{number}" for number in range(2_500)])
+    for _ in range(4):
+        wide.step(free=0)
+    application = hold(db, "q/2")
+    worker = Worker(db, route(1), route(2, pattern="q/*"), capacity=1_000)
+    pools = "SELECT count(*) FROM sluice_lane_rows l JOIN sluice_pool_rows p USING (pool) WHERE p.pattern = 'q/*'"
+    check("a thousand queues move to a new pool at once", 900 < db.value(pools) <= 1_000)
+    routes = {row.route for _ in range(4) for row in worker.step()}
+    check("and no other runs by a route that is less specific (G2)", routes, {2})
+    do_chores(old)
+    check("the rest moves in batches, but for one that is locked", db.value(pools), 2_499)
+    check("which keeps the task", db.count("task"), 1)
+    application.rollback()
+    do_chores(old)
+    check("and moves when it is free", (db.value(pools), db.count("task")), (2_500, 0))
+
+
+@group
+def registering_beside_steps(db):
+    """A worker that makes pools waits for no lane, and no step waits for it (G9)."""
+    worker = Worker(db, route(pattern="a/*", kind="other"))
+    Worker(db, route(pattern="x"))
+    db.enqueue("a/1"), worker.step(free=0)
+    registering = db.another(autocommit=False)
+    registering.all("LOCK TABLE sluice_pool_rows IN EXCLUSIVE MODE")
+    late = worker.database.later(worker.step)
+    check("a step that finds no route does not wait for who makes a pool", (late.waits(), late.result()), (False, []))
+    registering.rollback()
+    application = hold(db, "a/1")
+    new = db.another().later(lambda: Worker(db, route(pattern="a/1")).epoch > 0)
+    check("who makes a pool does not wait for a lane", new.result(), True)
+    application.rollback()
+
+
+@group
+def many_patterns(db):
+    """Registering is linear in the patterns (G12)."""
+    times = []
+    for count in (1_000, 4_000):
+        begin = time.monotonic()
+        Worker(db, *[route(number, pattern=f"p{count}/{number}/*") for number in range(count)])
+        times.append(time.monotonic() - begin)
+    check("four times as many patterns take no more than eight times as long", times[1] < 8 * max(times[0], 0.2))
+
+
+@group
+def released_heads(db):
+    db.set_clock()
+    worker = Worker(db, capacity=3_000)
+    db.many([f"q/{number}" for number in range(1_500)])
+    worker.step(), worker.step(), worker.step()
+    for claim in list(worker.running):
+        worker.end(claim, "release", "1 hour")
+    worker.step()
+    application = hold(db, "q/7")
+    other = Worker(db, capacity=3_000)
+    do_chores(other)
+    check("a start ends the waits of many released heads, but of a locked queue", len(other.step()), 1_499)
+    check("whose turn comes later", db.count("task"), 1)
+    application.rollback()
+    do_chores(other)
+    check("when it is free", (names(other.step()), db.count("task")), (["q/7"], 0))
+
+
+@group
+def a_clock_that_is_set_back(db):
+    db.set_clock()
+    judge, worker = Worker(db), Worker(db)
+    db.enqueue("a"), db.enqueue("b")
+    for row in worker.step():
+        worker.end(row.claim, "retry", "1 minute", error="e")
+    worker.step()
+    application = hold(db, "a")
+    db.shift("-1 day")
+    worker.step(), judge.step()
+    do_chores(worker), do_chores(judge)
+    live(db, 40, worker, judge)
+    check("after a jump of the clock a locked queue keeps nobody from judging (G9)", db.value(
+        "SELECT bool_and(continuous_since <= sluice_now()) FROM sluice_worker_rows"))
+    db.shift("21 s")
+    check("and no other queue from its retry (G8)", names(worker.step()), ["b"])
+    application.rollback()
+    do_chores(worker)
+    db.shift("61 s")
+    check("which the locked one has a minute after it is free", names(judge.step()), ["a"])
+
+
+@group
+def acts_on_many(db):
+    """An act on many queues that waits for one has none meanwhile (G9)."""
+    worker = Worker(db)
+    for number in range(20):
+        db.enqueue(f"q/{number}")
+    worker.step(free=0)
+    application, operator = hold(db, "q/7"), db.another()
+    operator.run("SET lock_timeout = '8s'")
+    act = operator.later(lambda: operator.value("SELECT removed FROM sluice_cancel_queues('q/*')"))
+    act.waits()
+    ran = set()
+    for _ in range(60):
+        ran |= {row.queue for row in worker.step()}
+        worker.succeed_all()
+        if len(ran) == 19:
+            break
+        time.sleep(0.05)
+    check("while it waits the others run", len(ran), 19)
+    application.rollback()
+    check("and it ends when the queue is free", act.result(), 1)
+    hold(db, "q/7")
+    operator.run("SET lock_timeout = '500ms'")
+    db.enqueue("q/1")
+    error = operator.error("SELECT sluice_cancel_queues('q/*')")
+    check("it waits no longer than its caller wants", error and error[0], None)

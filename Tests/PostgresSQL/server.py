@@ -20,7 +20,7 @@ class Server:
     def __init__(self):
         self._numbers = itertools.count(1)
         self._process = subprocess.Popen(
-            [REPOSITORY / ".ci/postgres", "fsync=off", "deadlock_timeout=100ms"],
+            [REPOSITORY / ".ci/postgres", "fsync=off", "deadlock_timeout=100ms", "max_prepared_transactions=2"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

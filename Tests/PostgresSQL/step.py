@@ -215,6 +215,60 @@ def rates(db):
 
 
 @group
+def rates_after_a_jump(db):
+    """The clock is set back while queues wait for a rate limit (G8)."""
+    db.set_clock()
+    worker = Worker(db, route(rate="r", rateInterval="10 s", rateTolerance="0 s"))
+    for number in range(4):
+        db.enqueue(f"q{number}")
+    check("a rate limit allows its burst", len(worker.step()), 1)
+    db.shift("-1 day")
+    check("after a jump of the clock no more start at once", worker.step(), [])
+    started = 0
+    for _ in range(5):
+        db.shift("10 s")
+        started += len(worker.step())
+    check("and one after each interval, not after the whole jump", started, 3)
+    db.enqueue("q4")
+    db.run("UPDATE sluice_rate_rows SET next_at = next_at + interval '1 day'")
+    worker.step()
+    db.shift("11 s")
+    check("also a queue that comes after it", len(worker.step()), 1)
+
+
+@group
+def published(db):
+    """A publication of all tables, as those make that copy changes elsewhere or upgrade a server."""
+    bare = """SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        AND c.relkind = 'r' AND c.relreplident <> 'f'
+        AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)"""
+    check("each table says which row has changed", db.column(bare), [])
+    worker = Worker(db)
+    db.enqueue("a")
+    db.run("CREATE PUBLICATION sluice_check FOR ALL TABLES")
+    try:
+        worker.set_routes(route())
+        check("beside a publication of all tables actions run", len(worker.drain()), 1)
+        worker.chores()
+    finally:
+        db.run("DROP PUBLICATION sluice_check")
+
+
+@group
+def long_answers(db):
+    """An answer is bounded by its size, so that it comes in time on a slow connection."""
+    worker = Worker(db)
+    for number in range(6):
+        db.enqueue(f"q{number}", payload='"' + "x" * 1_000 + '"')
+    worker.most_bytes = 2_500
+    check("a step claims as much as its answer may hold", len(worker.step()), 2)
+    check("and says that there is more", worker.due_at, worker.last[-1].enqueued_at)
+    worker.most_bytes = 10
+    check("but one action in any case", len(worker.step()), 1)
+    check("and all run in the end (G11)", (len(worker.drain()), db.count("action")), (3, 0))
+
+
+@group
 def turns(db):
     db.set_clock(stops=True)
     worker = Worker(db, capacity=1)
@@ -341,6 +395,6 @@ def two_open_enqueues(db):
 @group
 def isolation_of_steps(db):
     worker = Worker(db)
-    arguments = (worker.epoch, "30 s", *[[]] * 10, 1, 1, False, 0, "5 s")
+    arguments = (worker.epoch, "30 s", *[[]] * 10, 1, 1, False, 0, "5 s", 1)
     strict = db.another(isolation="REPEATABLE READ")
     check("a step under another isolation level is refused", strict.error(STEP, *arguments), ("SL005", None))

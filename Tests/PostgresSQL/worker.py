@@ -10,7 +10,7 @@ STEP = """
 SELECT what, claim, follows, action_id, queue_id, queue, kind, version, payload, trace, nonce, enqueued_at, attempts,
        last_error, is_alone, route, due_at
 FROM sluice_step(%s, %s, %s::bigint[], %s::text[], %s::interval[], %s::text[], %s::boolean[], %s::text[], %s::text[],
-                 %s::text[], %s::integer[], %s::integer[], %s, %s, %s, %s, %s)
+                 %s::text[], %s::integer[], %s::integer[], %s, %s, %s, %s, %s, %s)
 """
 
 
@@ -24,6 +24,7 @@ class Worker:
     def __init__(self, database, *routes, lease="30 s", name="host/1", capacity=16):
         self.database = database.another()
         self.lease, self.capacity, self.trial_limit = lease, capacity, "5 s"
+        self.most_bytes = 16_000_000
         self.epoch = self.database.value(
             "SELECT sluice_register(%s, %s, %s, %s)",
             name,
@@ -76,6 +77,7 @@ class Worker:
             False,
             self._arrivals_from,
             self.trial_limit,
+            self.most_bytes,
             rows=psycopg2.extras.NamedTupleCursor,
         )
         for row in self.last:
