@@ -308,6 +308,7 @@ SELECT f.*,
        -- When the rate limit of the head's route allows the next start; NULL if that is now.
        CASE WHEN f.claim IS NULL AND rate.until > f.now THEN rate.until END AS rate_until,
        tried.action_id AS tried_id, tried.name AS tried_queue, tried.count AS tried_count,
+       (SELECT p.pattern FROM sluice_pool_rows AS p WHERE p.pool = f.pool) AS pool_pattern,
        CASE
            WHEN f.claim IS NOT NULL THEN 'running'
            WHEN f.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
@@ -534,7 +535,8 @@ $$;
 -- undecodable (blocked_by); unknown kind or no route (has_worker, has_route, route_worker); each hold; and if nothing
 -- runs each gate, the retry, the schedule, the rate limit, the trial of a suspect, a permit.
 CREATE FUNCTION sluice_status(queue text) RETURNS SETOF sluice_queue_facts
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT ROWS 1 AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_bitmapscan = off ROWS 1 AS $$
     SELECT f.* FROM sluice_queue_facts AS f WHERE f.name = sluice_status.queue
 $$;
 
@@ -679,7 +681,8 @@ $$;
 -- Waiting and running actions, by queue, in the order in which each queue runs them; then those that are scheduled.
 CREATE FUNCTION sluice_summaries(pattern text, lim integer) RETURNS SETOF sluice_actions
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off
-    SET plan_cache_mode = force_custom_plan AS $$
+    SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off AS $$
 DECLARE
     bounds   record;
     page     bigint[];
@@ -882,6 +885,45 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
     LEFT JOIN (SELECT q.name, count(*) AS count
                FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
                WHERE a.id > after GROUP BY q.name) AS n ON true
+$$;
+
+-- Claims and lanes that contradict each other, of which no transaction ever leaves any: a claim has a worker, and the
+-- lane of its queue is that worker's; a lane of a worker has a claim, else nobody would give it on.
+CREATE FUNCTION sluice_contradictions() RETURNS SETOF text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
+    SELECT format('claim %s of action %s has no worker', c.claim, c.action_id) FROM sluice_claim_rows AS c
+    WHERE NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = c.worker)
+    UNION ALL
+    SELECT format('the queue %s of claim %s is not that of its worker', c.queue_id, c.claim)
+    FROM sluice_claim_rows AS c
+    WHERE NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.queue_id = c.queue_id AND l.worker = c.worker)
+    UNION ALL
+    SELECT format('worker %s has the queue %s without a claim', l.worker, l.queue_id)
+    FROM sluice_lane_rows AS l
+    WHERE l.worker IS NOT NULL
+      AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.queue_id = l.queue_id AND c.worker = l.worker)
+$$;
+
+-- Why a worker could not run, or NULL: has one register, step and leave, and undoes it. No message that may quote a
+-- value is returned.
+CREATE FUNCTION sluice_try() RETURNS text
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s' AS $$
+DECLARE
+    me bigint;
+BEGIN
+    me := sluice_register('doctor', 0, interval '1 minute', '[]');
+    PERFORM sluice_step(me, interval '1 minute', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', 0,
+                        (me << 32) + 1, false, 0);
+    PERFORM sluice_leave(me);
+    RAISE EXCEPTION USING ERRCODE = 'SL000';
+EXCEPTION
+    WHEN SQLSTATE 'SL000' THEN
+        RETURN NULL;
+    WHEN data_exception OR integrity_constraint_violation THEN
+        RETURN 'SQLSTATE ' || SQLSTATE;
+    WHEN OTHERS THEN
+        RETURN SQLERRM || ' [SQLSTATE ' || SQLSTATE || ']';
+END
 $$;
 
 -- Functions are executable by all when they are made. Only sluice_enqueue stays so; its caller needs USAGE of the

@@ -76,6 +76,8 @@ class Model:
         # When an action's success was known, and when the step that made a claim was sent.
         self.succeeded, self.sent = {}, {}
         self.errors = []
+        # Claims of a worker that were not what it ran, and rows that contradict each other.
+        self.unlike, self.contradictions = [], []
 
     def application(self):
         choice = self._choice()
@@ -120,6 +122,7 @@ class Model:
         connection = self.db.another()
         while not self.stops.is_set():
             time.sleep(choice.random() * 0.02)
+            self.contradictions += connection.column("SELECT sluice_contradictions()")
             with self.lock:
                 mixed = [action for action, (queue, *_) in self.placed.items() if queue[0] == MIXED][-50:]
             if mixed:
@@ -253,9 +256,20 @@ class Life:
         time.sleep(self.choice.random() * LEASE * 1.2)
         self.dies = time.monotonic() + self.choice.random() * 3
 
+    def _compare(self):
+        """Each claim of a living worker is of an attempt that it runs, and the other way around."""
+        claims = self.worker.database.column(
+            "SELECT c.claim FROM sluice_worker_rows w LEFT JOIN sluice_claim_rows c ON c.worker = w.epoch"
+            " WHERE w.epoch = %s AND w.ending IS NULL",
+            self.worker.epoch,
+        )
+        if claims and {claim for claim in claims if claim} != set(self.worker.running):
+            self.model.unlike.append((sorted(filter(None, claims)), sorted(self.worker.running)))
+
     def _step(self):
         """Whether anything was settled or started."""
         now = time.monotonic()
+        self._compare()
         for claim in [claim for claim, (ends, _) in self.handlers.items() if ends <= now]:
             row = self._return(claim)
             outcomes = OUTCOMES + (FAILURES if row.queue[0] == MIXED else [])
@@ -315,4 +329,6 @@ def random_acts(db):
         "SELECT action_id FROM sluice_attempt_rows WHERE action_id NOT IN (SELECT id FROM sluice_dead_rows)"
     )
     left = [db.count(table) for table in ("action", "state", "claim")]
+    check(f"each claim has a run, and each run a claim (G3, G11; seed {seed})", model.unlike[:3], [])
+    check(f"no claim contradicts its queue (seed {seed})", model.contradictions[:3], [])
     check(f"nothing is left of what has ended (seed {seed})", (left, attempts), ([0, 0, 0], []))

@@ -31,6 +31,8 @@ NO_LOCK = "(queues bigint[]) RETURNS void LANGUAGE plpgsql SET search_path FROM 
 
 WAKING = re.compile(r" +PERFORM sluice_arrive\(ARRAY\(SELECT[^;]*l\.blocked_error = detail\), true\);")
 
+PARKED_HEAD = "IF head.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable') THEN"
+
 MUTANTS = {
     # Enqueues
     "queue lock": Mutant("step.two_open_enqueues locks.ids_of_a_queue", ("0002", LOCK_QUEUES, NO_LOCK)),
@@ -163,6 +165,15 @@ MUTANTS = {
         "step.one_after_the_other",
         ("0003", "WHERE c.claim = ANY (claims) AND c.worker IS NOT DISTINCT FROM me", "WHERE c.claim = ANY (claims)"),
     ),
+    # Two guards that cover each other.
+    "parking, by arrivals and by heads": Mutant(
+        "step.parked_queues", ("0003", PARKED_HEAD, PARKED_HEAD.replace("undecodable", "none").replace("failed", "none")),
+        ("0003", "OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))\n                             THEN", "OR true)\n                             THEN"),
+    ),
+    "parking, by acts and by heads": Mutant(
+        "step.parked_queues", ("0003", PARKED_HEAD, PARKED_HEAD.replace("undecodable", "none").replace("failed", "none")),
+        ("0004", "           OR l.blocked_by NOT IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable', 'failing'));", "           OR true);"),
+    ),
     "isolation of a step": Mutant("step.isolation_of_steps", ("0003", "<> 'read committed'", "= 'none'")),
     "indexes of a step": Mutant(
         "plans.steps", ("0003", re.compile(r"SET enable_seqscan = off[^$]*force_generic_plan"), "")
@@ -283,7 +294,6 @@ MUTANTS = {
         ("0003", "SET is_suspect = true, awaits_trial = true,", "SET"),
     ),
     "size of an answer": Mutant("step.long_answers", ("0003", "is_full := is_full OR (bytes_left < 0", "is_full := is_full OR (false")),
-    "rest of a long answer": Mutant("step.long_answers", ("0003", "CASE WHEN is_full THEN now_at\n", "CASE WHEN false THEN now_at\n")),
     "rates after a jump": Mutant(
         "step.rates_after_a_jump", ("0003", "UPDATE sluice_rate_rows AS o SET next_at = now_at + r.length", "UPDATE sluice_rate_rows AS o SET next_at = o.next_at")
     ),

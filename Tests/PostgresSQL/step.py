@@ -69,6 +69,41 @@ def failures(db):
 
 
 @group
+def parked_queues(db):
+    """Only who unparks a queue has its head run again (G4): two guards keep it, and each alone is enough."""
+    db.set_clock()
+    worker = Worker(db)
+    head, other = (db.enqueue("s", sort_key=key, sort_type="integer") for key in ("10", "20"))
+    db.enqueue("t", sort_key="10", sort_type="integer")
+    for row in worker.step():
+        worker.fail(row.claim, "block") if row.queue == "s" else worker.end(row.claim, "release", "1 hour")
+    worker.step()
+    early = db.enqueue("s", sort_key="5", sort_type="integer")
+    check("an arrival that sorts before the failed head does not run", worker.step() + worker.step(), [])
+    db.value("SELECT sluice_set_expiry(%s, sluice_now() + interval '1 day')", other)
+    check("nor after an act on another action", worker.step(), [])
+    db.value("SELECT sluice_move_to_front(%s)", early)
+    check("nor after a move to the front", worker.step(), [])
+    db.all("SELECT sluice_hold('*', 'me')"), db.all("SELECT sluice_end_holds('*')")
+    check("nor after a hold", worker.step(), [])
+    soon = "SELECT sluice_enqueue('s', 'k', '{}', '1', 'integer', not_before => sluice_now() + interval '1 s')"
+    db.value(soon)
+    db.shift("2 s")
+    worker.chores()
+    check("nor when a schedule is due", worker.step(), [])
+    db.shift("-1 day")
+    for _ in range(3):
+        worker.step(), worker.chores()
+    check("nor after a jump of the clock", {row.queue for row in worker.running.values()} - {"t"}, set())
+    worker.database.all("SELECT sluice_leave(%s)", worker.epoch)
+    worker = Worker(db)
+    check("nor when a worker starts", {row.queue for _ in range(3) for row in worker.step()}, {"t"})
+    db.all("SELECT sluice_retry_now('s')")
+    check("retry now runs the first", worker.actions()[:1] != [], True)
+    check("and no attempt was lost", db.state(head)["attempts"], 1)
+
+
+@group
 def failing_queues(db):
     worker = Worker(db)
     db.many(["a"] * 2500)

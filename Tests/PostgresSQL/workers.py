@@ -349,6 +349,28 @@ def registering(db):
 
 
 @group
+def contradictions(db):
+    worker = Worker(db)
+    db.enqueue("a")
+    (row,) = worker.step()
+    found = "SELECT sluice_contradictions()"
+    check("claims and lanes agree", db.column(found), [])
+    db.run("UPDATE sluice_lane_rows SET worker = NULL")
+    check("a claim whose queue is free is found", db.column(found), [f"the queue {row.queue_id} of claim {row.claim} is not that of its worker"])
+    db.run("UPDATE sluice_lane_rows SET worker = %s", worker.epoch)
+    db.run("DELETE FROM sluice_claim_rows")
+    check("and a queue that nobody gives on", db.column(found), [f"worker {worker.epoch} has the queue {row.queue_id} without a claim"])
+    check("a worker can run", (db.value("SELECT sluice_try()"), db.count("worker")), (None, 1))
+    db.run("ALTER TABLE sluice_route_rows REPLICA IDENTITY NOTHING")
+    db.run("CREATE PUBLICATION sluice_try FOR ALL TABLES")
+    try:
+        why = db.value("SELECT sluice_try()")
+        check("or it is said why not", "replica identity" in why and "55000" in why)
+    finally:
+        db.run("DROP PUBLICATION sluice_try")
+
+
+@group
 def chores(db):
     """What is only kept for a time is deleted after it."""
     db.set_clock()
