@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Sluice
 import Synchronization
+import TestSupport
 
 #if canImport(Darwin)
 import Darwin
-import TestSupport
 #endif
 
 extension CrashChild {
