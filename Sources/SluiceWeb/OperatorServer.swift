@@ -13,7 +13,7 @@ public struct OperatorServer: Service {
     private let port: Int
     private let whenRunning: @Sendable (Int) -> Void
 
-    /// The most connections at the same time: for a new one, another that rests gives way.
+    /// The most connections at the same time: a new one closes another that rests.
     public static let connectionLimit = 256
     /// The most connections without a login, or without a session if there are no logins.
     private static let strangerLimit = 192

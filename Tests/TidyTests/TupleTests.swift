@@ -10,8 +10,8 @@ struct TupleTests {
 
     /// Swift 6.3.1 compiles a task group of tuples wrongly with `-O`, so that its elements come out damaged.
     ///
-    /// `withTaskGroup(of: (Subject, Result<String, any Error>).self)` ended the process. A debug build is right,
-    /// and with a structure in place of the tuple a release build is too.
+    /// `withTaskGroup(of: (Subject, Result<String, any Error>).self)` ended the process. A debug build is
+    /// right, and with a structure in place of the tuple a release build is too.
     @Test("Whatever carries values between tasks carries no tuple")
     func carriers() {
         expectNone(Repository.swiftSources.flatMap(Self.violations))

@@ -15,7 +15,7 @@ final class ServedBroker: Sendable {
 
     var current: any ToolBroker { memory.withLock { $0 } }
 
-    /// Closes the broker, and opens another one on what is at the path now.
+    /// Closes the broker, and opens another one on the file that the path leads to now.
     func reopen() async throws -> any ActionBroker {
         await current.close()
         let broker = try await store.openExisting(options)

@@ -1,11 +1,11 @@
 #if Web
 internal import Synchronization
 
-/// The open connections of a server, and which gives way when there are too many.
+/// The open connections of a server; if there are too many, one is closed.
 ///
-/// Connections without a login have a share of all places, which they share by address. The rest is kept for
-/// those whose requests have shown who they are. A new connection always gets a place: the one that has rested
-/// for the longest is closed for it.
+/// Connections without a login have a share of all places, which they share by address. The other places are
+/// for connections whose requests have shown who they are. A new connection always gets a place: the one that
+/// has rested for the longest is closed for it.
 final class Connections: Sendable {
     /// What a connection does.
     enum Phase: Sendable {
@@ -86,7 +86,7 @@ final class Connections: Sendable {
 }
 
 extension Connections.Memory {
-    /// Removes the connection that gives way to a new one, if there are too many.
+    /// Removes the connection that is closed for a new one, if there are too many.
     fileprivate mutating func makeRoom(
         for id: ObjectIdentifier,
         _ limits: Connections

@@ -73,15 +73,16 @@ extension RequestGate {
         let authority = request.head.authority ?? ""
         guard isOurs(host(of: authority)) else {
             return
-                "The request names the host '\(authority)', which is not this page's. Open it by localhost, or "
-                + "start it with the name that you use (sluice serve --token-file FILE --host NAME)."
+                "The request names the host '\(authority)', which is not this page's. Open it "
+                + "by localhost, or start it with the name that you use (sluice serve "
+                + "--token-file FILE --host NAME)."
         }
         guard isOurOrigin(request, authority) else {
             let origin = request.headers[.origin] ?? ""
             return
-                "The browser has opened '\(origin)', and the request names the host '\(authority)'. If a proxy "
-                + "stands between them, start the page with the name that the browser uses (sluice serve "
-                + "--token-file FILE --host NAME)."
+                "The browser has opened '\(origin)'; the request names the host '\(authority)'. If "
+                + "there is a proxy between them, start the page with the name that the browser uses (sluice "
+                + "serve --token-file FILE --host NAME)."
         }
         return "Another site has sent this request. Open the page itself."
     }

@@ -12,7 +12,7 @@ final class Jobs: Sendable {
     private static let limit = 100
 
     private let memory = Mutex(Memory())
-    /// A part of the names of its jobs: numbers begin anew with each process.
+    /// A part of the names of its jobs: each process begins with number 1.
     private let mark: String
     private let starts: AsyncStream<@Sendable () async -> Void>
     private let starter: AsyncStream<@Sendable () async -> Void>.Continuation

@@ -5,7 +5,8 @@ internal import Sluice
 
 /// Finds the acts on many that ended with their process, by what they wrote to the audit log.
 ///
-/// A job writes when it begins, when another part is done, at least every ``signalInterval``, and when it ends.
+/// A job writes when it begins, when another part is done, at least every ``signalInterval``, and when it
+/// ends.
 /// One that has not ended and has not written for ``silence`` has lost its process.
 struct LostJobs: Sendable {
     /// How the results of a job begin in the audit log, before it ends.

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Sluice
 
 extension Board {
-    /// How many queues are looked at for the latency: where one runs its oldest action, the next may be newer.
+    /// How many queues the latency reads: where one runs its oldest action, the next may be newer.
     private static let latencyQueues = 20
     /// How many actions of a queue are read: all that run at the same time, and one that waits.
     private static let latencyActions = 50

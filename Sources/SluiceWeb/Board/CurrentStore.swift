@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The broker that the page works with: another one after its file was replaced, as by a restored backup.
 final class CurrentStore: Sendable {
-    /// What is known of the store, without any of its facts.
+    /// The state of the store, in words without any of its facts.
     enum Health: String, Sendable {
         case ok
         case starting = "the queues are being read"

@@ -23,7 +23,7 @@ struct LiveUpdates: Sendable {
 
     /// The time between two looks.
     private static let interval: Duration = .seconds(1)
-    /// Sent at once, so that browsers and proxies know that the stream has begun; then, the time between two tries.
+    /// Sent at once, so that browsers and proxies know that the stream has begun: the time between two tries.
     private static let beginning = "retry: 3000\n\n"
     /// After so many looks a page is made again, even if no queue has changed: gates and holds may have.
     private static let longest = 5

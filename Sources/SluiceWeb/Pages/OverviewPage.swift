@@ -24,7 +24,7 @@ struct OverviewPage {
         page.add(
             """
             <form class="filter" method="get" action="\(visit.link("/queues"))" role="search">
-            <label>Queue <input type="search" name="name" placeholder="part of its name, in any case" data-search></label>
+            <label>Queue <input type="search" name="name" placeholder="part of its name" data-search></label>
             <button>Find</button> \
             <a href="\(visit.link("/queues"))">All \(totals.queueCount) queues, in this order</a></form>
             """
@@ -48,13 +48,16 @@ struct OverviewPage {
             ", lease ends \(Widgets.time(lease, visit.now))"
         }
         let runners: HTML = "<a href=\"\(visit.link("/runners"))\">\(names)</a>\(leaseEnd)"
+        let letters = facts.letterCount.map { count -> HTML in
+            "<a href=\"\(visit.link("/dead"))\">\(count)</a>"
+        }
         let oldest = site.board.oldestAge(at: visit.now).map { Widgets.span($0 / .seconds(1)) }
         return """
             \(Widgets.facts(
                 [
                     ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
                     ("Running", "\(totals.states[.running] ?? 0)"), ("Oldest action", oldest.map { "\($0)" }),
-                    ("Dead letters", facts.letterCount.map { "<a href=\"\(visit.link("/dead"))\">\($0)</a>" }),
+                    ("Dead letters", letters),
                     ("Holds", "<a href=\"\(visit.link("/holds"))\">\(facts.holdCount)</a>"),
                     ("Runners", site.options.facts == nil ? nil : runners),
                 ] + facts.sizes.map { ($0.name, "\($0.value)") }
@@ -69,7 +72,7 @@ struct OverviewPage {
             <div class="plots">\
             \(Plot(name: "Enqueued", unit: " a second", values: samples.map(\.enqueued)).html)\
             \(Plot(name: "Ended", unit: " a second", values: samples.map(\.ended)).html)\
-            \(Plot(name: "Latency: oldest that waits to run", unit: " s", values: samples.map(\.age)).html)</div>
+            \(Plot(name: "Latency: oldest that waits", unit: " s", values: samples.map(\.age)).html)</div>
             """
     }
 }

@@ -62,9 +62,8 @@ struct QueuesPage {
         guard !found.letters.isEmpty || found.last != nil else { return "" }
         let count = Widgets.count(found.letters.count, "dead letter")
         let more = found.last == nil ? "" : " among the newest \(limit)"
-        return """
-            <p id="dead-count"><a href="\(visit.link("/dead", filter.form))">\(count) of such queues\(more)</a></p>
-            """
+        let link = visit.link("/dead", filter.form)
+        return "<p id=\"dead-count\"><a href=\"\(link)\">\(count) of such queues\(more)</a></p>"
     }
 
     private func filterForm(_ filter: QueueFilter, _ sorting: QueueSorting, _ visit: Visit) -> HTML {
