@@ -260,6 +260,10 @@ BEGIN
                           -- It has opened during the attempt.
                           WHEN gate_opening > held.opening THEN interval '0'
                           ELSE waits END;
+            -- A release by an open gate spends no attempt, so nothing else would slow it down.
+            IF outcome = 'release' AND waits > interval '0' AND state.is_released THEN
+                waits := greatest(waits, least(state.retry_delay * 2, interval '60 s'));
+            END IF;
         END IF;
         INSERT INTO sluice_state_rows AS s (action_id, attempts, next_attempt_at, retry_delay, is_released, last_error,
                                             waits_for_gate)

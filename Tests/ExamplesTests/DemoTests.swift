@@ -86,7 +86,7 @@ struct DemoTests {
     private static var program: String {
         let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
         let neighbour = URL(fileURLWithPath: tests ?? CommandLine.arguments[0])
-        return neighbour.deletingLastPathComponent().appendingPathComponent("sluice-demo").path
+        return ChosenBuild.folder(beside: neighbour).appendingPathComponent("sluice-demo").path
     }
 }
 #endif

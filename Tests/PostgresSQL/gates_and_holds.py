@@ -227,3 +227,24 @@ def lanes_put_to_sleep(db):
         worker.database.commit()
         ending.result()
         check(f"and wakes that lane ({reason}, G11)", db.lane("a")["ready"])
+
+
+@group
+def releases_by_an_open_gate(db):
+    db.set_clock()
+    worker = Worker(db, route())
+    db.enqueue("a")
+    db.value("SELECT sluice_open_gate('login')")
+    waits = []
+    (row,) = worker.step()
+    for _ in range(8):
+        worker.end(row.claim, "release", "1 s", gate="login")
+        worker.step()
+        waits.append(db.value("SELECT extract(epoch FROM retry_delay)::int FROM sluice_state_rows"))
+        db.shift(f"{waits[-1]} s")
+        (row,) = worker.step()
+    check("a release by a gate that is open waits longer each time", waits, [1, 2, 4, 8, 16, 32, 60, 60])
+    db.all("SELECT sluice_close_gate('login')")
+    db.value("SELECT sluice_open_gate('login')")
+    worker.end(row.claim, "release", "1 s", gate="login")
+    check("one whose gate has opened since starts at once", len(worker.step()), 1)

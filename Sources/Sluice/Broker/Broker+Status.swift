@@ -76,7 +76,7 @@ extension Broker {
         var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
         let mine = isRunHere ? store.runners.epoch : nil
         if let owner = file.runners.first(where: { $0.epoch == facts.runningEpoch && $0.epoch != mine }) {
-            because.append(.owned(by: owner.name))
+            because.append(.owned(by: "process \(owner.process)"))
         } else if isRunHere {
             if because.isEmpty { because = [readiness(facts, file, now)] }
             // These obstacles say more than that the head is about to start.
@@ -92,7 +92,7 @@ extension Broker {
         } else {
             if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
             // A queue that waits belongs to no process: any of them may run it.
-            because += file.runners.filter { !$0.hasDied }.map { .owned(by: $0.name) }
+            because += file.runners.filter { !$0.hasDied }.map { .owned(by: "process \($0.process)") }
         }
         return QueueStatus(
             queue: facts.name,

@@ -5,7 +5,7 @@ struct StatusFacts: Sendable {
     /// The live processes that run the queues, those first that have done so longest.
     ///
     /// If a process has died and left a program running, `process` is the one that ends that program.
-    let runners: [Runner]
+    let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
     let hasClaims: Bool
     /// The open gates, and those that the next broker opens, as their time has come.
     let openGates: Set<GateName>
@@ -19,22 +19,6 @@ struct StatusFacts: Sendable {
     private let wideHolds: [(pattern: QueuePattern.Form, hold: Hold)]
     let walPath: String?
 
-    struct Runner {
-        let epoch: Int64
-        let process: Int
-        let hasDied: Bool
-        /// When its lease ends if it does not renew it; `nil` if it can be seen from here whether it lives.
-        let unseenUntil: Timestamp?
-
-        /// The process in words, with what a person needs to find it.
-        var name: String {
-            guard let unseenUntil else { return "process \(process)" }
-            return
-                "process \(process) of another container or machine, with a lease until "
-                + unseenUntil.iso8601
-        }
-    }
-
     init(
         _ connection: Connection,
         _ rows: [RunnerRow],
@@ -43,13 +27,7 @@ struct StatusFacts: Sendable {
     ) throws(SQLiteError) {
         let runners = rows.map {
             let keeper = $0.leftover(seenFrom: me)
-            let isSeen = keeper != nil || $0.process.lives(seenFrom: me) != nil || $0.process == me
-            return Runner(
-                epoch: $0.epoch,
-                process: Int((keeper ?? $0.process).pid),
-                hasDied: keeper != nil,
-                unseenUntil: isSeen ? nil : $0.lease.wall
-            )
+            return (epoch: $0.epoch, process: Int((keeper ?? $0.process).pid), hasDied: keeper != nil)
         }
         self.runners = runners
         walPath = connection.walPath
