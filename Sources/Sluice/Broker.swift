@@ -79,6 +79,7 @@ public final class Broker: Sendable {
                 perform: { [weak self] chore in self?.perform(chore) },
                 waits: { [weak self] queue in self?.observers.poke(queue) },
                 meets: { [weak self] gate in self?.noteClosedGate(gate) },
+                lacksRoute: { [weak self] in self?.noteLackOfRoute() },
                 rests: { [weak self] in self?.rests() },
                 stopped: { [weak self] in self?.stopped() }
             )

@@ -71,19 +71,18 @@ public struct BrokerOptions: Sendable {
     ///   refused write, a process taken for dead, blocked handlers.
     /// - `notice`: results of a request. `info`: start and end of ``Broker/run()``. `debug`: each attempt.
     ///
-    /// Its level is read when the file is opened. The default goes where the application's loggers go, by
-    /// swift-log's own default to standard error, and has warnings only. To have nothing written, set
-    /// `Logger(label: "sluice") { _ in SwiftLogNoOpLogHandler() }`.
-    public var logger = BrokerOptions.warnings
+    /// Its level is read when the file is opened. The default writes nothing but two warnings, to standard
+    /// error or where the application's loggers go: that no queue matches a route while others have no route,
+    /// and that actions wait for a gate that nobody has opened.
+    public var logger = Logger(label: "sluice", factory: { _ in SwiftLogNoOpLogHandler() }) {
+        didSet { hasLogger = true }
+    }
+    /// Whether the application has set the logger.
+    private var hasLogger = false
+    /// Receives what somebody has probably forgotten.
+    var oversightLogger: Logger { hasLogger ? logger : Logger(label: "sluice") }
     /// Whether a warning names a queue without a route; off for a run of chosen queues.
     package var namesQueuesWithoutRoute = true
-
-    private static var warnings: Logger {
-        var logger = Logger(label: "sluice")
-        logger.logLevel = .warning
-        return logger
-    }
-
     /// The defaults.
     public init() {}
 

@@ -45,7 +45,9 @@ import Testing
                 // A kill may come while a suspect runs alone, which counts as a death of that action (G7).
                 let isDeath = line.contains("the process died while an action ran alone")
                 let isSummary = line.contains(/\d+ done, \d+ retried, \d+ failed, \d+ left/)
-                if !line.hasPrefix("delivered"), !isDeath, !isSummary { Issue.record("the tool says: \(line)") }
+                if !line.hasPrefix("delivered"), !isDeath, !isSummary {
+                    Issue.record("the tool says: \(line)")
+                }
                 count += 1
                 if count == deliveries { try execution.send(signal: .kill) }
             }

@@ -12,7 +12,7 @@ extension Broker {
                 behind[queue, default: 0] += 1
                 continue
             }
-            if event.kind == .blocked, case .noRoute = event.because, !noteLackOfRoute(of: event.queue) {
+            if event.kind == .blocked, case .noRoute = event.because, !namesQueueWithoutRoute() {
                 continue
             }
             guard let (level, message) = event.line else { continue }

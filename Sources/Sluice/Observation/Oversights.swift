@@ -15,7 +15,7 @@ final class Oversights: Sendable {
     struct Found {
         /// Queues without a route that no line has named.
         var unnamed = 0
-        var example: QueueName?
+        var hasRouteless = false
         var gates: Set<GateName> = []
     }
 
@@ -29,10 +29,12 @@ final class Oversights: Sendable {
 
     private let state = Mutex(State())
 
-    /// Records a queue without a route; returns whether a line of its own should name it.
-    func lacksRoute(_ queue: QueueName?) -> Bool {
+    /// Records that a queue has no route.
+    func lacksRoute() { state.withLock { $0.found.hasRouteless = true } }
+
+    /// Returns whether a queue without a route should be named by a line of its own.
+    func namesRouteless() -> Bool {
         state.withLock { state in
-            if state.found.example == nil { state.found.example = queue }
             if !state.hasNamed {
                 state.hasNamed = true
                 return true
@@ -73,12 +75,13 @@ final class Oversights: Sendable {
 }
 
 extension Broker {
-    /// Records a queue without a route; returns whether it is to be logged by its name.
-    func noteLackOfRoute(of queue: QueueName?) -> Bool {
-        let isNamed = oversights.lacksRoute(queue)
+    func noteLackOfRoute() {
+        oversights.lacksRoute()
         scheduleOversights()
-        return isNamed && options.namesQueuesWithoutRoute
     }
+
+    /// Returns whether a queue without a route is to be logged by its name.
+    func namesQueueWithoutRoute() -> Bool { oversights.namesRouteless() && options.namesQueuesWithoutRoute }
 
     func noteClosedGate(_ gate: GateName) { if oversights.meets(gate) { scheduleOversights() } }
 
@@ -89,17 +92,17 @@ extension Broker {
 
     func reportOversights() {
         let found = oversights.takeFound()
-        let patterns = found.example == nil ? [] : routes.current.patterns
+        let patterns = found.hasRouteless ? routes.current.patterns : []
         attempt(.reportOversights, again: nil) { [weak self, options] store in
             guard let self else { return }
-            let logger = options.logger
+            let logger = options.oversightLogger
             if found.unnamed > 0, options.namesQueuesWithoutRoute {
                 logger.warning("no route for other queues", metadata: ["count": "\(found.unnamed)"])
             }
             for pattern in oversights.new(try await store.patternsWithoutQueue(patterns)) {
                 logger.warning(
                     "no queue matches a route, and others have no route",
-                    metadata: ["pattern": "\(pattern)", "such as": "\(found.example?.rawValue ?? "")"]
+                    metadata: ["pattern": "\(pattern)"]
                 )
             }
             let gates = try await store.gatesWithoutRow(found.gates).sorted { $0.rawValue < $1.rawValue }

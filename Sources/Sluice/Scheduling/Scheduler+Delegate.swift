@@ -10,6 +10,8 @@ extension Scheduler {
         let waits: @Sendable (QueueID) -> Void
         /// Reports a closed gate that has kept a head from starting.
         let meets: @Sendable (GateName) -> Void
+        /// Reports a head without a route.
+        let lacksRoute: @Sendable () -> Void
         /// Reports that nothing can be done now, though actions may wait for a time.
         let rests: @Sendable () -> Void
         let stopped: @Sendable () -> Void
@@ -21,11 +23,13 @@ extension Scheduler {
             perform: @escaping @Sendable (Chore) -> Void = { _ in },
             waits: @escaping @Sendable (QueueID) -> Void = { _ in },
             meets: @escaping @Sendable (GateName) -> Void = { _ in },
+            lacksRoute: @escaping @Sendable () -> Void = {},
             rests: @escaping @Sendable () -> Void = {},
             stopped: @escaping @Sendable () -> Void = {}
         ) {
             (self.announce, self.start, self.timeOut, self.perform) = (announce, start, timeOut, perform)
-            (self.waits, self.meets, self.rests, self.stopped) = (waits, meets, rests, stopped)
+            (self.waits, self.meets, self.lacksRoute) = (waits, meets, lacksRoute)
+            (self.rests, self.stopped) = (rests, stopped)
         }
     }
 }

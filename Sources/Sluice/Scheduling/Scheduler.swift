@@ -288,7 +288,9 @@ package final class Scheduler: AttemptSource {
         case .unfinished: conclusion = .unfinished
         case .waiting(let wait, let time), .gathering(let wait, let time):
             conclusion = .waiting(wait, until: time)
-        case .unroutable: conclusion = .unroutable
+        case .unroutable:
+            conclusion = .unroutable
+            delegate.lacksRoute()
         case .lacksPermit(let route, let limit): conclusion = .lacksPermit(route, limit: limit)
         case .lacksRate(let line, let time): conclusion = .lacksRate(line, until: time)
         case .awaitsTrial(let suspect):

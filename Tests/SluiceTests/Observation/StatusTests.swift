@@ -20,7 +20,7 @@ struct StatusTests {
             #expect(alone.because == status.because)
         }
         let depths = try #require(QueueFacts.depths)
-        #expect(depths.contains("'ordered') AND a.queue_id IN (SELECT value FROM json_each(?6)) AND"))
+        #expect(depths.contains("'ordered') AND a.queue_id IN (SELECT value FROM json_each(?4)) AND"))
         await broker.close()
     }
 

@@ -108,7 +108,7 @@ struct JSONTapeTests {
         #"["\udc00\ud800"]"#,
         #"["\ud800\u0041"]"#, #"["\x"]"#, #"["\u12g4"]"#, "[\"\u{1}\"]", #"["abc]"#, "{1:2}", "// a\n[]",
         "'a'",
-        String(repeating: "[", count: 200) + String(repeating: "]", count: 200),
+        String(repeating: "[", count: 600) + String(repeating: "]", count: 600),
         "{" + (0..<40).map { "\"\($0 % 39)\":\($0)" }.joined(separator: ",") + "}",
     ]
 
