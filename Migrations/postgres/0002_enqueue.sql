@@ -348,8 +348,8 @@ END
 $$;
 
 -- Rings the doorbell if a worker waits, unless the setting sluice.doorbell is off: a transaction that rings cannot be
--- prepared for a commit in two phases. Without it a worker finds the action when it polls. NOTIFY takes one lock for the whole server at commit, so it is not rung while
--- all workers are busy. The channel has the schema's name, cut off like all names of PostgreSQL.
+-- prepared for a commit in two phases. Without it a worker finds the action when it polls. NOTIFY takes one lock for
+-- the whole server at commit, so it is not rung while all workers are busy. The channel has the schema's name, cut off like all names of PostgreSQL.
 CREATE FUNCTION sluice_ring() RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$

@@ -312,10 +312,10 @@ AS $$
           AND coalesce(r.kind, '') IN (sluice_has_route.kind, ''))
 $$;
 
--- Puts a lane to sleep whose head has no route here. A worker that gets a route locks the pool's row, so that one of
--- the two sees the other; here nothing waits for it.
+-- Puts a lane to sleep whose head has no route here; returns whether no other worker has one. A worker that gets a
+-- route locks the pool's row, so that one of the two sees the other; here nothing waits for it.
 CREATE FUNCTION sluice_sleep_for_route(queue bigint, low bigint, action bigint, pool integer, kind text,
-                                       me bigint) RETURNS void
+                                       me bigint) RETURNS boolean
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
@@ -331,15 +331,16 @@ BEGIN
     END;
     IF is_locked OR sluice_has_route(pool, kind, me) THEN
         PERFORM sluice_sleep(queue, sluice_now() + interval '1 s', low);
-    ELSE
-        PERFORM sluice_sleep(queue, NULL, low, 'unknown kind', action);
+        RETURN false;
     END IF;
+    PERFORM sluice_sleep(queue, NULL, low, 'unknown kind', action);
+    RETURN true;
 END
 $$;
 
 -- Makes the pool of a pattern if there is none: queues that it matches move to it from less specific ones, and so do
--- the routes that workers have for those. Whoever calls it has locked sluice_pool_rows. The lanes move later; until then
--- a step that looks at one moves it.
+-- the routes that workers have for those. Whoever calls it has locked sluice_pool_rows. The lanes move later; until
+-- then a step that looks at one moves it.
 CREATE FUNCTION sluice_make_pool(pattern text) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
@@ -513,7 +514,8 @@ BEGIN
         -- Those that are locked are woken by a step, when their transaction has ended; but that does not unpark.
         PERFORM sluice_arrive(ARRAY(
             SELECT l.queue_id FROM sluice_lane_rows AS l
-            WHERE l.queue_id = ANY (job.passed) AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate')), true);
+            WHERE l.queue_id = ANY (job.passed)
+              AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate')), true);
         job.passed := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
                             WHERE l.queue_id = ANY (job.passed) AND l.blocked_by = 'undecodable');
         UPDATE sluice_lane_rows AS l
@@ -609,9 +611,9 @@ $$;
 
 -- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
 -- Queues whose lane is locked are passed over and count for nothing, and their arrivals stay for a later step: who has
--- locked one queue keeps no other from being seen. Taking an arrival in needs the lane's lock, and so does giving a lane
--- back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block from which
--- the next step reads, NULL if there was no arrival; and whether there may be more.
+-- locked one queue keeps no other from being seen. Taking an arrival in needs the lane's lock, and so does giving a
+-- lane back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block from
+-- which the next step reads, NULL if there was no arrival; and whether there may be more.
 CREATE FUNCTION sluice_take_arrivals(arrivals_from integer, now_at timestamptz,
                                      OUT first_block integer, OUT more boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -674,8 +676,8 @@ BEGIN
         END IF;
         locked := ARRAY(SELECT k FROM unnest(locked) AS k ORDER BY k);
         -- Only what is deleted here is taken in: another step may have had it before the lanes were locked, and its
-        -- place may have another arrival. width_bucket is a binary search: a join with unnest could be planned the wrong
-        -- way around while the table's statistics say that it is empty.
+        -- place may have another arrival. width_bucket is a binary search: a join with unnest could be planned the
+        -- wrong way around while the table's statistics say that it is empty.
         WITH gone AS (
             DELETE FROM sluice_arrival_rows AS a
             WHERE a.ctid = ANY (places) AND locked[width_bucket(a.queue_id, locked)] = a.queue_id
@@ -683,7 +685,8 @@ BEGIN
         SELECT array_agg(g.queue_id), array_agg(g.rewind) INTO gone_lanes, gone_rewinds FROM gone AS g;
         taken := taken + coalesce(cardinality(gone_lanes), 0);
         SELECT array_agg(t.queue_id), array_agg(t.rewind) INTO named, named_rewinds
-        FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind FROM unnest(gone_lanes, gone_rewinds) AS u (queue_id, rewind)
+        FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind
+              FROM unnest(gone_lanes, gone_rewinds) AS u (queue_id, rewind)
               GROUP BY u.queue_id ORDER BY u.queue_id) AS t;
         -- What parks a queue stays. In the order of arrival, a new action does not change the head, and what the head
         -- waits for still holds; with another order it may be the head.
@@ -727,7 +730,8 @@ BEGIN
     -- No start sets it further ahead; the clock may have been set back since (G8).
     stored := greatest(least(stored, now_at + tolerance + rate_interval), now_at);
     IF stored - now_at > tolerance AND NOT is_forced THEN
-        UPDATE sluice_rate_rows AS r SET next_at = stored WHERE r.name = sluice_start_by_rate.name AND r.next_at > stored;
+        UPDATE sluice_rate_rows AS r SET next_at = stored
+        WHERE r.name = sluice_start_by_rate.name AND r.next_at > stored;
         RETURN false;
     END IF;
     UPDATE sluice_rate_rows AS r SET next_at = stored + rate_interval WHERE r.name = sluice_start_by_rate.name;
@@ -922,6 +926,8 @@ $$;
 --   busy: another transaction has locked the queue, perhaps for long; nothing was written. Send the receipt again.
 --   editLost: a success whose attempt had not seen an edit, in addition.
 --   claimed: an action to run. follows: the receipt's claim whose queue goes on.
+--   failed: an action that may not start any more: its time is over, or it has ended too many workers; with cause and
+--       policy. unrouted: one for whose kind there is no route, so that its queue waits.
 --   cancel: a claim of this worker that was cancelled; in each step until it is settled.
 --   next: always, and last. due_at: when something is due; the time of the step if there is more now; NULL if
 --       nothing is known. enqueued_at: the time of the step, so that a caller needs no clock that agrees.
@@ -934,7 +940,7 @@ CREATE FUNCTION sluice_step(
     most_bytes bigint DEFAULT 16777216)
 RETURNS TABLE (what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text,
                version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer,
-               last_error text, is_alone boolean, route integer, due_at timestamptz)
+               last_error text, is_alone boolean, route integer, due_at timestamptz, cause text, policy text)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s' SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_memoize = off
     SET plan_cache_mode = force_generic_plan
@@ -1399,8 +1405,16 @@ BEGIN
             END IF;
             IF head.expires_at <= now_at THEN
                 PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
-                PERFORM sluice_fail(head.queue_id, head.id, 'expired', coalesce(head.expired, 'skip'),
-                                    'its time was over before it could start');
+                what := 'failed';
+                claim := NULL;
+                action_id := head.id;
+                queue := head.name;
+                kind := head.kind;
+                cause := 'expired';
+                policy := coalesce(head.expired, 'skip');
+                last_error := 'its time was over before it could start';
+                PERFORM sluice_fail(head.queue_id, action_id, cause, policy, last_error);
+                RETURN NEXT;
                 more := true;
                 CONTINUE;
             END IF;
@@ -1429,15 +1443,29 @@ BEGIN
                 CONTINUE;
             END IF;
             IF head.route IS NULL THEN
-                PERFORM sluice_sleep_for_route(head.queue_id, low_id_now, head.id, head.pool, head.kind, me);
+                IF sluice_sleep_for_route(head.queue_id, low_id_now, head.id, head.pool, head.kind, me) THEN
+                    what := 'unrouted';
+                    claim := NULL;
+                    action_id := head.id;
+                    queue := head.name;
+                    kind := head.kind;
+                    RETURN NEXT;
+                END IF;
                 CONTINUE;
             END IF;
             IF head.crashes >= head.crash_limit THEN
                 PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
                 UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = head.queue_id;
-                PERFORM sluice_fail(head.queue_id, head.id, 'crashed', head.crashed,
-                                    format('its worker was taken off %s times while the action ran alone',
-                                           head.crashes));
+                what := 'failed';
+                claim := NULL;
+                action_id := head.id;
+                queue := head.name;
+                kind := head.kind;
+                cause := 'crashed';
+                policy := head.crashed;
+                last_error := format('its worker was taken off %s times while the action ran alone', head.crashes);
+                PERFORM sluice_fail(head.queue_id, action_id, cause, policy, last_error);
+                RETURN NEXT;
                 more := true;
                 CONTINUE;
             END IF;
@@ -1499,6 +1527,8 @@ BEGIN
             last_error := head.last_error;
             is_alone := is_trial;
             route := head.route;
+            cause := NULL;
+            policy := NULL;
             RETURN NEXT;
             next_number := next_number + 1;
         END LOOP;
@@ -1550,6 +1580,7 @@ BEGIN
     follows := NULL;
     action_id := NULL; queue_id := NULL; queue := NULL; kind := NULL; version := NULL; payload := NULL; trace := NULL;
     nonce := NULL; enqueued_at := NULL; attempts := NULL; last_error := NULL; is_alone := NULL; route := NULL;
+    cause := NULL; policy := NULL;
     FOR receipt IN
         SELECT c.claim FROM sluice_state_rows AS s
         CROSS JOIN LATERAL (SELECT i.* FROM sluice_claim_rows AS i WHERE i.action_id = s.action_id OFFSET 0) AS c
@@ -1562,8 +1593,7 @@ BEGIN
     claim := NULL;
     version := coalesce(arrivals.first_block, arrivals_from);
     enqueued_at := now_at;
-    due_at := CASE WHEN is_full THEN now_at
-                   WHEN more AND free_left > 0 AND NOT drains
+    due_at := CASE WHEN more AND free_left > 0 AND NOT drains
                         AND (NOT is_trial OR cardinality(new_claims) = 0) THEN now_at
                    WHEN free_left > 0 THEN least(next_due, sluice_next_due(me, pools_now)) ELSE next_due END;
     IF (waits AND free_left > 0 AND due_at IS DISTINCT FROM now_at AND cardinality(new_claims) = 0)
@@ -1591,9 +1621,9 @@ BEGIN
 END
 $$;
 
--- Ends a worker: gives back its lanes, and deletes it when none is left. Whoever calls it has locked the worker's row FOR
--- UPDATE, so none of its steps is under way, and none will be. Lanes that others have locked, and those whose claim a
--- transaction of the application settles, are passed over and stay for a later call. Returns whether it did anything.
+-- Ends a worker: gives back its lanes, and deletes it when none is left. Whoever calls it has locked the worker's row
+-- FOR UPDATE, so none of its steps is under way, and none will be. Lanes that others have locked, and those whose claim
+-- a transaction of the application settles, are passed over and stay for a later call. Returns whether it did anything.
 --
 -- What the worker ran becomes suspect (G7). If one action ran alone on trial, and the worker did not renew its lease,
 -- the end counts against that action; nobody else loses an attempt.
@@ -1743,8 +1773,7 @@ BEGIN
             PERFORM sluice_carry_out_move(held);
         END IF;
     END LOOP;
-    -- The next look at a head that is a suspect says so again.
-    UPDATE sluice_lane_rows AS l SET worker = NULL, is_suspect = false, ready_at = sluice_now()
+    UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now()
     WHERE l.worker = me AND l.queue_id = ANY (lanes);
     IF EXISTS (SELECT FROM sluice_claim_rows AS c
                WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}'))) THEN
@@ -1757,8 +1786,8 @@ END
 $$;
 
 -- Settles a claim with success in the transaction of the application, which makes it exactly once with what else that
--- writes. It locks no lane: the broker gives the lane on when the handler has returned. Until this transaction ends, its
--- queue is not taken over.
+-- writes. It locks no lane: the broker gives the lane on when the handler has returned. Until this transaction ends,
+-- its queue is not taken over.
 CREATE FUNCTION sluice_succeed(claim bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
 AS $$

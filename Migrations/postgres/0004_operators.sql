@@ -102,8 +102,8 @@ BEGIN
                WHERE NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.queue_id = e.queue_id)) THEN
         LOCK TABLE sluice_pool_rows IN ROW SHARE MODE;
     END IF;
-    -- Many at once, if they are free in a moment. Whoever waits for one must not hold the others: the wait is alone, and
-    -- what it locked is free again after it.
+    -- Many at once, if they are free in a moment. Whoever waits for one must not hold the others: the wait is alone,
+    -- and what it locked is free again after it.
     IF cardinality(queues) > 1 THEN
         PERFORM sluice_await_lanes(queues);
     END IF;

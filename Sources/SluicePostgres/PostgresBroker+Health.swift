@@ -12,8 +12,22 @@ extension PostgresBroker {
         try await readSnapshots(&health)
         try await readTables(&health)
         try await readQueues(&health)
+        if !health.isStandby { await tryWorker(&health) }
         health.rings = await rings()
         return health
+    }
+
+    /// Has a worker register, step and leave, which is undone.
+    ///
+    /// A role that only reads may not try it.
+    private func tryWorker(_ health: inout PostgresHealth) async {
+        do throws(SluiceError) {
+            health.refusal = try await read("trying a worker", "SELECT @sluice_try() AS why").first?["why"]
+            let rows = try await read("comparing claims", "SELECT @sluice_contradictions() AS what LIMIT 20")
+            health.contradictions = rows.map { $0.text("what") }
+        } catch {
+            options.logger.debug("a worker could not be tried", metadata: ["error": "\(error)"])
+        }
     }
 
     private static let settingNames = [

@@ -11,7 +11,8 @@ extension PostgresBroker {
             QueueFactRow.sql("@sluice_status($1)"),
             [queue.rawValue]
         )
-        return rows.first.map { QueueFactRow($0, own: loop.lease.worker).status } ?? .empty(queue)
+        return rows.first.map { QueueFactRow($0, own: loop.lease.worker, refusal: loop.refusal).status }
+            ?? .empty(queue)
     }
 
     /// Returns the status of queues with work, by name: see `Broker/statuses(matching:in:limit:)`.
@@ -30,7 +31,7 @@ extension PostgresBroker {
                 "\(min(limit, Int(Int32.max)))",
             ]
         )
-        return rows.map { QueueFactRow($0, own: loop.lease.worker).status }
+        return rows.map { QueueFactRow($0, own: loop.lease.worker, refusal: loop.refusal).status }
     }
 
     /// Returns what an action does or waits for, or how it ended: see `Broker/action(_:)`.

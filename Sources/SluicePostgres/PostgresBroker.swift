@@ -66,7 +66,10 @@ public final class PostgresBroker: Sendable {
         let address = PostgresAddress(url: url, schema: server.schema)
         let clock: (@Sendable () -> Timestamp)? =
             server.setsServerClock ? { @Sendable [clock = options.clock] in clock.now } : nil
-        calls = PostgresConnection(address, clock: clock)
+        // A standby answers questions.
+        var either = address
+        either.isForWriting = false
+        calls = PostgresConnection(either, clock: clock)
         do throws(PostgresFailure) {
             try await PostgresSchema.migrate(calls, server.schema, makesMissing: server.makesMissing)
         } catch {

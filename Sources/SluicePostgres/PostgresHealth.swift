@@ -52,6 +52,10 @@ package struct PostgresHealth: Sendable {
     /// Whether a notification arrived on a connection that listened.
     package var rings = false
     package var workers: [Worker] = []
+    /// Why a worker could not run, if one was tried and could not.
+    package var refusal: String?
+    /// Rows that contradict each other.
+    package var contradictions: [String] = []
     package var actionCount = 0
     package var deadLetterCount = 0
     package var holdCount = 0

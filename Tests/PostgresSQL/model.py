@@ -1,5 +1,6 @@
 """Random acts by applications, operators and workers that are killed, frozen and cut off; then nothing may have run at
-the same time as another action of its queue, out of order, after its success, or not at all (G2, G3, G5, G6, G8, G11)."""
+the same time as another action of its queue, out of order, after its success, or not at all (G2, G3, G5, G6, G8, G11).
+"""
 
 import os
 import random

@@ -38,9 +38,7 @@ MUTANTS = {
     "queue lock": Mutant("step.two_open_enqueues locks.ids_of_a_queue", ("0002", LOCK_QUEUES, NO_LOCK)),
     "ids one by one": Mutant("locks.ids_of_a_queue", ("0001", "(CACHE 1)", "(CACHE 32)")),
     "token taken by the resolver": Mutant("tokens.tokens", ("0002", RESOLVING, "")),
-    "type of key under an old snapshot": Mutant(
-        "locks.strict_isolation", ("0002", "<> 'read committed'", "= 'none'")
-    ),
+    "type of key under an old snapshot": Mutant("locks.strict_isolation", ("0002", "<> 'read committed'", "= 'none'")),
     "lane lock of a replace": Mutant(
         "keys.replacing_during_a_step",
         ("0002", "ANY (lanes) ORDER BY l.queue_id FOR NO KEY UPDATE;", "ANY (lanes) ORDER BY l.queue_id;"),
@@ -66,15 +64,22 @@ MUTANTS = {
     ),
     "end of a worker for good": Mutant(
         "passing_over.a_dead_worker",
-        ("0003", "FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;",
-         "FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE OF w;"),
+        (
+            "0003",
+            "FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;",
+            "FROM sluice_worker_rows AS w WHERE w.epoch = me FOR NO KEY UPDATE OF w;",
+        ),
     ),
     "settling after the end of a worker": Mutant(
         "passing_over.a_dead_worker", ("0003", "WHERE w.epoch = c.worker AND w.ending IS NULL)", "WHERE true)")
     ),
     "arrivals that are passed over": Mutant(
-        "passing_over.arrivals", ("0003", "FOR round IN 1 .. 10 LOOP\n        SELECT array_agg(t.place)",
-                                  "FOR round IN 1 .. 1 LOOP\n        SELECT array_agg(t.place)"),
+        "passing_over.arrivals",
+        (
+            "0003",
+            "FOR round IN 1 .. 10 LOOP\n        SELECT array_agg(t.place)",
+            "FOR round IN 1 .. 1 LOOP\n        SELECT array_agg(t.place)",
+        ),
         ("0003", "more := true;\n    -- Each round", "more := false;\n    -- Each round"),
         ("0003", "        IF round = 1 THEN\n", "        IF true THEN\n"),
     ),
@@ -83,7 +88,8 @@ MUTANTS = {
         ("0003", "EXIT WHEN done >= most OR coalesce(cardinality(placed), 0) = seen;", "EXIT;"),
     ),
     "expired actions that are passed over": Mutant(
-        "passing_over.expiries", ("0003", "EXIT WHEN done > 0 OR next_id = 0;", "next_at := from_at; next_id := from_id;")
+        "passing_over.expiries",
+        ("0003", "EXIT WHEN done > 0 OR next_id = 0;", "next_at := from_at; next_id := from_id;"),
     ),
     "pools that are passed over": Mutant(
         "passing_over.pools",
@@ -105,18 +111,24 @@ MUTANTS = {
         ("0003", re.compile(r" SKIP LOCKED(?=\);\s+job\.passed := ARRAY\(SELECT)"), ""),
     ),
     "locked queue after a task": Mutant(
-        "passing_over.routes_of_many", ("0003", "IF job.after IS NULL AND job.passed = '{}' THEN", "IF job.after IS NULL THEN")
+        "passing_over.routes_of_many",
+        ("0003", "IF job.after IS NULL AND job.passed = '{}' THEN", "IF job.after IS NULL THEN"),
     ),
     "waking after new routes": Mutant(
         OPEN,
         ("0003", re.compile(r" +PERFORM sluice_arrive\(ARRAY\([^;]*ANY \(job\.passed\)[^;]*;"), ""),
     ),
     "batches of a task": Mutant(
-        "passing_over.gates_and_holds_of_many", ("0004", "                  LIMIT most FOR NO KEY UPDATE", "                  FOR NO KEY UPDATE")
+        "passing_over.gates_and_holds_of_many",
+        ("0004", "                  LIMIT most FOR NO KEY UPDATE", "                  FOR NO KEY UPDATE"),
     ),
     "rest of a task": Mutant(
         "passing_over.gates_and_holds_of_many",
-        ("0004", "        INSERT INTO sluice_task_rows (what, detail, spread) VALUES (reason, detail, greatest(spread, interval '0'));\n", "        NULL;\n"),
+        (
+            "0004",
+            "        INSERT INTO sluice_task_rows (what, detail, spread) VALUES (reason, detail, greatest(spread, interval '0'));\n",
+            "        NULL;\n",
+        ),
     ),
     "lanes on their way to a pool": Mutant(
         "passing_over.patterns_of_many",
@@ -130,7 +142,12 @@ MUTANTS = {
         "passing_over.acts_on_many", ("0004", "        PERFORM sluice_await_lanes(queues);\n", "        NULL;\n")
     ),
     "dead workers one by one": Mutant(
-        OPEN, ("0003", "        ORDER BY w.epoch FOR UPDATE SKIP LOCKED\n", "        ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED\n")
+        OPEN,
+        (
+            "0003",
+            "        ORDER BY w.epoch FOR UPDATE SKIP LOCKED\n",
+            "        ORDER BY w.epoch LIMIT 1 FOR UPDATE SKIP LOCKED\n",
+        ),
     ),
     "rest of a clock set back": Mutant(
         "passing_over.a_clock_that_is_set_back",
@@ -159,7 +176,8 @@ MUTANTS = {
         ),
     ),
     "arrival of a locked lane": Mutant(
-        "step.locked_lanes", ("0003", " AND locked[width_bucket(a.queue_id, locked)] = a.queue_id\n            RETURNING", " RETURNING")
+        "step.locked_lanes",
+        ("0003", " AND locked[width_bucket(a.queue_id, locked)] = a.queue_id\n            RETURNING", " RETURNING"),
     ),
     "receipt of its worker": Mutant(
         "step.one_after_the_other",
@@ -167,12 +185,22 @@ MUTANTS = {
     ),
     # Two guards that cover each other.
     "parking, by arrivals and by heads": Mutant(
-        "step.parked_queues", ("0003", PARKED_HEAD, PARKED_HEAD.replace("undecodable", "none").replace("failed", "none")),
-        ("0003", "OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))\n                             THEN", "OR true)\n                             THEN"),
+        "step.parked_queues",
+        ("0003", PARKED_HEAD, PARKED_HEAD.replace("undecodable", "none").replace("failed", "none")),
+        (
+            "0003",
+            "OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))\n                             THEN",
+            "OR true)\n                             THEN",
+        ),
     ),
     "parking, by acts and by heads": Mutant(
-        "step.parked_queues", ("0003", PARKED_HEAD, PARKED_HEAD.replace("undecodable", "none").replace("failed", "none")),
-        ("0004", "           OR l.blocked_by NOT IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable', 'failing'));", "           OR true);"),
+        "step.parked_queues",
+        ("0003", PARKED_HEAD, PARKED_HEAD.replace("undecodable", "none").replace("failed", "none")),
+        (
+            "0004",
+            "           OR l.blocked_by NOT IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable', 'failing'));",
+            "           OR true);",
+        ),
     ),
     "isolation of a step": Mutant("step.isolation_of_steps", ("0003", "<> 'read committed'", "= 'none'")),
     "indexes of a step": Mutant(
@@ -226,8 +254,11 @@ MUTANTS = {
     ),
     "giving back by a resync": Mutant(
         "workers.leaving_and_coming_back",
-        ("0003", "WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes)\n",
-         "WHERE false\n"),
+        (
+            "0003",
+            "WHERE c.worker = me AND c.claim <> ALL (coalesce(claims, '{}')) AND c.queue_id = ANY (lanes)\n",
+            "WHERE false\n",
+        ),
     ),
     "deleted action of a lost claim": Mutant(
         "acts_in_steps.acts_on_claims_that_are_lost",
@@ -252,17 +283,32 @@ MUTANTS = {
     ),
     "one trial of the fleet": Mutant(
         "trials.one_worker_tries",
-        ("0003", "WHERE NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = t.worker AND w.ending IS NULL)\n",
-         "WHERE true\n"),
+        (
+            "0003",
+            "WHERE NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = t.worker AND w.ending IS NULL)\n",
+            "WHERE true\n",
+        ),
     ),
     "draining for a suspect": Mutant("trials.draining", ("0003", "is_trial := running_now = 0;", "is_trial := true;")),
     "nothing beside a suspect": Mutant(
         "trials.halves trials.beside_a_suspect",
-        ("0003", "            drains := true;\n            next_due := coalesce(trial.part_until, trial.until);\n", "            NULL;\n"),
+        (
+            "0003",
+            "            drains := true;\n            next_due := coalesce(trial.part_until, trial.until);\n",
+            "            NULL;\n",
+        ),
     ),
-    "halves": Mutant("trials.halves", ("0003", "(cardinality(array_positions(levels, levels[1])) + 1) / 2);", "cardinality(array_positions(levels, levels[1])));")),
+    "halves": Mutant(
+        "trials.halves",
+        (
+            "0003",
+            "(cardinality(array_positions(levels, levels[1])) + 1) / 2);",
+            "cardinality(array_positions(levels, levels[1])));",
+        ),
+    ),
     "the most suspect first": Mutant(
-        "trials.the_most_suspect", ("0003", "ORDER BY s.suspicion DESC, s.crashes DESC, k.place) AS t;", "ORDER BY k.place) AS t;")
+        "trials.the_most_suspect",
+        ("0003", "ORDER BY s.suspicion DESC, s.crashes DESC, k.place) AS t;", "ORDER BY k.place) AS t;"),
     ),
     "end of a group": Mutant(
         "trials.long_suspects", ("0003", "OR (running_now > 0 AND now_at >= trial.part_until) THEN", "OR false THEN")
@@ -278,9 +324,7 @@ MUTANTS = {
         "trials.nobody_tries",
         ("0003", "done := done + sluice_release_suspects(now_at - trial_limit - interval '1 s', now_at);", "NULL;"),
     ),
-    "blame of one alone": Mutant(
-        "trials.halves", ("0003", "IF held.trial_size = 1 AND is_trying", "IF is_trying")
-    ),
+    "blame of one alone": Mutant("trials.halves", ("0003", "IF held.trial_size = 1 AND is_trying", "IF is_trying")),
     "blame in a trial": Mutant(
         "trials.long_suspects", ("0003", "IF held.trial_size = 1 AND is_trying", "IF held.trial_size = 1")
     ),
@@ -293,12 +337,23 @@ MUTANTS = {
         ("0003", "VALUES (held.action_id, true, true)", "VALUES (held.action_id, false, false)"),
         ("0003", "SET is_suspect = true, awaits_trial = true,", "SET"),
     ),
-    "size of an answer": Mutant("step.long_answers", ("0003", "is_full := is_full OR (bytes_left < 0", "is_full := is_full OR (false")),
-    "rates after a jump": Mutant(
-        "step.rates_after_a_jump", ("0003", "UPDATE sluice_rate_rows AS o SET next_at = now_at + r.length", "UPDATE sluice_rate_rows AS o SET next_at = o.next_at")
+    "size of an answer": Mutant(
+        "step.long_answers", ("0003", "is_full := is_full OR (bytes_left < 0", "is_full := is_full OR (false")
     ),
-    "rows of a publication": Mutant("step.published", ("0001", "ALTER TABLE sluice_route_rows REPLICA IDENTITY FULL;", "")),
-    "doorbell that is off": Mutant("enqueue.doorbell", ("0002", "AND current_setting('sluice.doorbell', true) IS DISTINCT FROM 'off'", "")),
+    "rates after a jump": Mutant(
+        "step.rates_after_a_jump",
+        (
+            "0003",
+            "UPDATE sluice_rate_rows AS o SET next_at = now_at + r.length",
+            "UPDATE sluice_rate_rows AS o SET next_at = o.next_at",
+        ),
+    ),
+    "rows of a publication": Mutant(
+        "step.published", ("0001", "ALTER TABLE sluice_route_rows REPLICA IDENTITY FULL;", "")
+    ),
+    "doorbell that is off": Mutant(
+        "enqueue.doorbell", ("0002", "AND current_setting('sluice.doorbell', true) IS DISTINCT FROM 'off'", "")
+    ),
     # Operators
     "wait before the lane": Mutant(
         "workers.acts_during_a_settling",
@@ -365,11 +420,6 @@ MUTANTS = {
     "key that an open transaction has": Mutant(
         "acts_in_steps.keys_that_move",
         ("0003", "EXCEPTION WHEN lock_not_available OR unique_violation THEN", "EXCEPTION WHEN division_by_zero THEN"),
-    ),
-    "suspect that is given back": Mutant(
-        "acts_in_steps.suspects_that_go",
-        ("0003", "SET worker = NULL, is_suspect = false, ready_at = sluice_now()",
-         "SET worker = NULL, ready_at = sluice_now()"),
     ),
     "unparking by a cancel": Mutant(
         "operators.cancels",

@@ -67,7 +67,10 @@ def schedules(db):
     db.set_clock()
     worker = Worker(db)
     db.enqueue("a"), worker.drain()
-    soon = "SELECT sluice_enqueue(%s, 'k', '{}', not_before => sluice_now() + interval '10 ms') FROM generate_series(1, %s)"
+    soon = (
+        "SELECT sluice_enqueue(%s, 'k', '{}', not_before => sluice_now() + interval '10 ms')"
+        " FROM generate_series(1, %s)"
+    )
     db.all(soon, "a", MANY)
     db.all(soon, "b", 1)
     db.shift("1 s")
@@ -90,7 +93,10 @@ def expiries(db):
     for queue in ("block/1", "b"):
         db.enqueue(queue)
     worker.step()
-    late = "SELECT sluice_enqueue(%s, 'k', '{}', expires_at => sluice_now() + interval '10 ms') FROM generate_series(1, %s)"
+    late = (
+        "SELECT sluice_enqueue(%s, 'k', '{}', expires_at => sluice_now() + interval '10 ms')"
+        " FROM generate_series(1, %s)"
+    )
     db.all(late, "a", MANY)
     db.all(late, "block/1", MANY)
     db.all(late, "b", 1)
@@ -102,7 +108,9 @@ def expiries(db):
     application.rollback()
     for _ in range(10):
         worker.chores()
-    check("and are ended when their queue is free", db.value("SELECT count(*) FROM sluice_dead WHERE queue = 'a'"), MANY)
+    check(
+        "and are ended when their queue is free", db.value("SELECT count(*) FROM sluice_dead WHERE queue = 'a'"), MANY
+    )
 
 
 @group
@@ -224,11 +232,17 @@ def gates_and_holds_of_many(db):
         locked = "SELECT count(*) FROM (SELECT FROM sluice_lane_rows FOR UPDATE SKIP LOCKED) AS l"
         check(f"the end of {name} has no more than a thousand queues at a time", db.value(locked), 2_500 - 1_001)
         operator.commit()
-        check("and the workers wake the rest in some calls", (do_chores(worker) in (2, 3), db.value(SLEEPING)), (True, 1))
+        check(
+            "and the workers wake the rest in some calls", (do_chores(worker) in (2, 3), db.value(SLEEPING)), (True, 1)
+        )
         check("a locked queue is in nobody's way", (db.count("task"), db.count("arrival")), (0, 1))
         application.rollback()
         worker.step(free=0)
-        check("and wakes when it is free (G11)", db.value("SELECT count(*) FROM sluice_lane_rows WHERE ready_at IS NULL"), 0)
+        check(
+            "and wakes when it is free (G11)",
+            db.value("SELECT count(*) FROM sluice_lane_rows WHERE ready_at IS NULL"),
+            0,
+        )
 
 
 @group
@@ -343,8 +357,10 @@ def a_clock_that_is_set_back(db):
     worker.step(), judge.step()
     do_chores(worker), do_chores(judge)
     live(db, 40, worker, judge)
-    check("after a jump of the clock a locked queue keeps nobody from judging (G9)", db.value(
-        "SELECT bool_and(continuous_since <= sluice_now()) FROM sluice_worker_rows"))
+    check(
+        "after a jump of the clock a locked queue keeps nobody from judging (G9)",
+        db.value("SELECT bool_and(continuous_since <= sluice_now()) FROM sluice_worker_rows"),
+    )
     db.shift("21 s")
     check("and no other queue from its retry (G8)", names(worker.step()), ["b"])
     application.rollback()

@@ -182,8 +182,10 @@ LISTS = ["SELECT * FROM sluice_statuses('z/*', NULL, 100)", "SELECT * FROM sluic
 def acts_and_views(db, had_statistics):
     """By a connection whose plans are from a time when the tables were empty."""
     # The server's own vacuum would come when it likes.
-    for table in db.column("SELECT relname FROM pg_class WHERE relname LIKE 'sluice%%' AND relkind = 'r'"
-                           " AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"):
+    for table in db.column(
+        "SELECT relname FROM pg_class WHERE relname LIKE 'sluice%%' AND relkind = 'r'"
+        " AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
+    ):
         db.run(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
     operator = db.another()
     for _ in range(7):

@@ -274,7 +274,8 @@ def rates_after_a_jump(db):
 @group
 def published(db):
     """A publication of all tables, as those make that copy changes elsewhere or upgrade a server."""
-    bare = """SELECT c.relname FROM pg_class AS c WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+    bare = """SELECT c.relname FROM pg_class AS c
+        WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
         AND c.relkind = 'r' AND c.relreplident <> 'f'
         AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)"""
     check("each table says which row has changed", db.column(bare), [])

@@ -143,7 +143,9 @@ def long_suspects(db):
     db.shift("1100 ms")
     started = worker.actions() + worker.actions()
     untried = [action for action in actions if action not in tried]
-    check("when they have run for a fifth of the time, all others start (G9)", sorted(started), sorted([*untried, other]))
+    check(
+        "when they have run for a fifth of the time, all others start (G9)", sorted(started), sorted([*untried, other])
+    )
     check("those that were not tried stay suspects", suspects(db), untried)
     lose(db, judge)
     check("and are more suspect after the next death", suspects(db, "suspicion = 1"), untried)
@@ -199,7 +201,9 @@ def draining(db):
     check("a handler that goes on", worker.step(), [])
     db.shift("5100 ms")
     started = worker.step() + worker.step()
-    check("holds others up for no longer than all trials take (G9)", sorted(row.queue for row in started), ["only/o", "s"])
+    check(
+        "holds others up for no longer than all trials take (G9)", sorted(row.queue for row in started), ["only/o", "s"]
+    )
 
 
 @group
@@ -243,7 +247,11 @@ def nobody_tries(db):
     db.shift("5 s")
     worker.chores()
     rows = worker.step()
-    check("if no worker can try it, it starts beside others", [(r.action_id, r.is_alone) for r in rows], [(suspect, False)])
+    check(
+        "if no worker can try it, it starts beside others",
+        [(r.action_id, r.is_alone) for r in rows],
+        [(suspect, False)],
+    )
     check("and stays a suspect", suspects(db), [suspect])
     db.reset()
     worker, lost = Worker(db), Worker(db)

@@ -356,10 +356,18 @@ def contradictions(db):
     found = "SELECT sluice_contradictions()"
     check("claims and lanes agree", db.column(found), [])
     db.run("UPDATE sluice_lane_rows SET worker = NULL")
-    check("a claim whose queue is free is found", db.column(found), [f"the queue {row.queue_id} of claim {row.claim} is not that of its worker"])
+    check(
+        "a claim whose queue is free is found",
+        db.column(found),
+        [f"the queue {row.queue_id} of claim {row.claim} is not that of its worker"],
+    )
     db.run("UPDATE sluice_lane_rows SET worker = %s", worker.epoch)
     db.run("DELETE FROM sluice_claim_rows")
-    check("and a queue that nobody gives on", db.column(found), [f"worker {worker.epoch} has the queue {row.queue_id} without a claim"])
+    check(
+        "and a queue that nobody gives on",
+        db.column(found),
+        [f"worker {worker.epoch} has the queue {row.queue_id} without a claim"],
+    )
     check("a worker can run", (db.value("SELECT sluice_try()"), db.count("worker")), (None, 1))
     db.run("ALTER TABLE sluice_route_rows REPLICA IDENTITY NOTHING")
     db.run("CREATE PUBLICATION sluice_try FOR ALL TABLES")

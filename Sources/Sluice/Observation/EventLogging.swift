@@ -1,10 +1,13 @@
-internal import Logging
+package import Logging
 
 extension Broker {
+    func log(_ events: [QueueEvent]) { options.logger.log(events) }
+}
+
+extension Logger {
     /// Logs events without payloads (G13): *warning* if a person must act, *notice* results of a request.
-    func log(_ events: [QueueEvent]) {
-        let logger = options.logger
-        guard logger.logLevel <= .warning else { return }
+    package func log(_ events: [QueueEvent]) {
+        guard logLevel <= .warning else { return }
         var behind: [QueueName: Int] = [:]
         for event in events {
             // All dead letters of a queue that fails as a whole are one line.
@@ -16,11 +19,11 @@ extension Broker {
                 continue
             }
             guard let (level, message) = event.line else { continue }
-            logger.log(level: level, message, metadata: event.facts)
+            log(level: level, message, metadata: event.facts)
         }
         for (queue, count) in behind.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             let facts: Logger.Metadata = ["queue": "\(queue)", "count": "\(count)", "cause": "behind"]
-            logger.warning("dead letters made of a whole queue", metadata: facts)
+            warning("dead letters made of a whole queue", metadata: facts)
         }
     }
 }

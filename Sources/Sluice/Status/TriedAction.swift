@@ -6,4 +6,8 @@ public struct TriedAction: Sendable, Hashable {
     public let action: ActionID
     /// How many others are tried at the same time.
     public let otherCount: Int
+
+    package init(queue: QueueName, action: ActionID, otherCount: Int) {
+        (self.queue, self.action, self.otherCount) = (queue, action, otherCount)
+    }
 }

@@ -42,6 +42,23 @@ extension DoctorFinding {
                 )
             )
         }
+        if let refusal = health.refusal {
+            findings.append(
+                .problem(
+                    "a worker cannot run here: \(refusal)",
+                    "remove the cause; nothing runs before. The server's log says more"
+                )
+            )
+        }
+        for text in health.contradictions {
+            findings.append(
+                .problem(
+                    text,
+                    "this is a fault of Sluice: please report it. Stop all workers for longer than a lease: "
+                        + "then the next one takes the queue over"
+                )
+            )
+        }
         if !health.rings {
             findings.append(
                 .note(

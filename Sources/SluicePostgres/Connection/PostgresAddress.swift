@@ -7,6 +7,8 @@ struct PostgresAddress: Sendable, Hashable {
     /// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING>.
     let url: String
     let schema: String
+    /// Whether only a server that writes will do; unless the address says otherwise.
+    var isForWriting = true
 
     /// A statement with the schema before the names that begin with `@sluice_`: no call needs a search path.
     func qualified(_ sql: String) -> String { sql.replacing("@sluice_", with: "\(quoted(schema)).sluice_") }
@@ -47,6 +49,7 @@ struct PostgresAddress: Sendable, Hashable {
             ("keepalives_interval", "5"),
             ("keepalives_count", "3"),
             ("tcp_user_timeout", "30000"),
+            ("target_session_attrs", isForWriting ? "read-write" : "any"),
             ("dbname", url),
             // Whatever the environment of the process says.
             ("client_encoding", "UTF8"),

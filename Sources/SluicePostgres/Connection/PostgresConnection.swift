@@ -10,6 +10,8 @@ actor PostgresConnection {
     nonisolated let address: PostgresAddress
     private var link: PostgresLink?
     private var isClosed = false
+    /// A server that only reads has refused a call.
+    private var wantsToWrite = false
     /// Whether a call fails if the server has ended the connection since the last one; else it connects
     /// again.
     private let reportsLoss: Bool
@@ -46,6 +48,7 @@ actor PostgresConnection {
             }
             return try link.call(address.qualified(sql), parameters, within: limit)
         } catch {
+            if error.isReadOnly { wantsToWrite = true }
             if error.endsConnection { lose() }
             throw error
         }
@@ -92,6 +95,8 @@ actor PostgresConnection {
             if reportsLoss || link.isAlive { return link }
             lose()
         }
+        var address = self.address
+        if wantsToWrite { address.isForWriting = true }
         let link = try PostgresLink(address)
         self.link = link
         return link

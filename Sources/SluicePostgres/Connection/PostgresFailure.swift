@@ -2,7 +2,7 @@
 internal import Sluice
 
 /// Why a call to the server has failed.
-enum PostgresFailure: Error, Sendable, CustomStringConvertible {
+enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case closed
     /// No connection could be made; with libpq's words, which have no parameters.
     case cannotConnect(String)
@@ -20,9 +20,22 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
         switch self {
         case .lost: true
         case .closed, .cannotConnect, .schemaMissing, .unsuitable: false
-        case .refused(let state, _, _): state.hasPrefix("08") || state.hasPrefix("57P")
+        // A server that only reads is a standby: the address may lead to another one by now.
+        case .refused(let state, _, _): state.hasPrefix("08") || state.hasPrefix("57P") || isReadOnly
         }
     }
+
+    /// Whether the server only reads.
+    var isReadOnly: Bool { if case .refused("25006", _, _) = self { true } else { false } }
+
+    /// Whether the server does not take a value of the statement, however often it gets it.
+    var isOfData: Bool {
+        guard case .refused(let state, _, _) = self else { return false }
+        return ["22", "23", "54"].contains { state.hasPrefix($0) }
+    }
+
+    /// The refusal of a text that cannot be sent.
+    static let hasNUL = PostgresFailure.refused(state: "22021", message: "a text has a NUL", detail: nil)
 
     /// Whether the same statement may succeed in a moment: the server has rolled it back.
     var isPassing: Bool {
@@ -60,7 +73,13 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
         switch self {
         case .closed: SluiceError(.closed, "\(task): the broker was closed")
         case .cannotConnect(let reason):
-            SluiceError(.cannotOpen, "\(task): the server cannot be reached: \(reason)")
+            // The word is the server's own: it was reached.
+            SluiceError(
+                .cannotOpen,
+                reason.contains("FATAL:")
+                    ? "\(task): the server refuses the connection: \(reason)"
+                    : "\(task): the server cannot be reached: \(reason)"
+            )
         case .lost(let reason):
             SluiceError(
                 .connectionLost,
@@ -103,6 +122,8 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
             case "42501":
                 (.readOnly, "the role may not do this: \(message); the schema's owner may, and can grant it")
             case "3F000", "42P01", "42883": (.schemaMissing, "the schema has no queues: \(message)")
+            case "22021":
+                (.storage, "the server cannot store a text with the character NUL, or that is not UTF-8")
             case "57014": (.interrupted, "the server has ended the statement, perhaps after a time limit")
             case _ where state.hasPrefix("08") || state.hasPrefix("57P"):
                 (.connectionLost, "the server has ended the connection; try again")
@@ -113,7 +134,9 @@ enum PostgresFailure: Error, Sendable, CustomStringConvertible {
                 (.storage, "the server refuses a value: see its log")
             default: (.storage, message)
             }
-        return SluiceError(code, "\(task): \(advice) [SQLSTATE \(state)]")
+        // Our own states say no more than the message.
+        let number = state.hasPrefix("SL") ? "" : " [SQLSTATE \(state)]"
+        return SluiceError(code, "\(task): \(advice)\(number)")
     }
 }
 #endif

@@ -26,18 +26,20 @@ final class PostgresLink {
         let values = address.parameters.map(\.value)
         let connection = withStrings(names.map(Optional.some)) { names in
             withStrings(values.map(Optional.some)) { values in
-                PQconnectdbParams(names, values, 1)
+                PQconnectStartParams(names, values, 1)
             }
         }
         guard let connection else { throw .cannotConnect("libpq has no memory") }
+        // Notices go nowhere: libpq would write them to the standard error, also those of a server that
+        // greets with one. PQreset connects as PQconnectdbParams does, with the receiver that is set.
+        PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        PQreset(connection)
         guard PQstatus(connection) == CONNECTION_OK else {
             let reason = Self.line(PQerrorMessage(connection))
             PQfinish(connection)
             throw .cannotConnect(reason)
         }
         self.connection = connection
-        // Notices go nowhere: libpq would write them to the standard error.
-        PQsetNoticeReceiver(connection, { _, _ in }, nil)
     }
 
     /// Whether nothing says, before a call, that the server has ended the connection.
@@ -62,6 +64,7 @@ final class PostgresLink {
         _ parameters: [String?],
         within limit: Duration
     ) throws(PostgresFailure) -> PostgresRows {
+        guard !parameters.contains(where: \.hasNUL) else { throw .hasNUL }
         let isSent = withStrings(parameters) { values in
             PQsendQueryParams(connection, sql, Int32(parameters.count), nil, values, nil, nil, 0)
         }
@@ -75,6 +78,7 @@ final class PostgresLink {
         _ sql: String,
         _ parameters: [String?]
     ) throws(PostgresFailure) -> PostgresRows {
+        guard !parameters.contains(where: \.hasNUL) else { throw .hasNUL }
         let result = withStrings(parameters) { values in
             PQexecParams(connection, sql, Int32(parameters.count), nil, values, nil, nil, 0)
         }
@@ -177,6 +181,11 @@ final class PostgresLink {
         guard let message else { return "" }
         return String(String(cString: message).split(whereSeparator: \.isNewline).first ?? "")
     }
+}
+
+extension String? {
+    /// Whether a function of C would take the text for a shorter one.
+    fileprivate var hasNUL: Bool { map { $0.withCString(strlen) != $0.utf8.count } ?? false }
 }
 
 /// A pointer that is used on one queue alone.

@@ -14,6 +14,11 @@ extension Duration {
     var postgresText: String { "\(wholeMicroseconds) microseconds" }
 }
 
+extension String {
+    /// The text without the character NUL, which the server cannot store.
+    var storable: String { utf8.contains(0) ? replacing("\0", with: "\u{FFFD}") : self }
+}
+
 extension [UInt8] {
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)

@@ -7,7 +7,12 @@ struct QueueFactRow {
     /// This process's number as a worker; 0 if it is none.
     private let own: Int64
 
-    init(_ row: PostgresRows.Row, own: Int64) { (self.row, self.own) = (row, own) }
+    /// Why the calls of this process fail, if they do.
+    private let refusal: Because?
+
+    init(_ row: PostgresRows.Row, own: Int64, refusal: Because? = nil) {
+        (self.row, self.own, self.refusal) = (row, own, refusal)
+    }
 
     static func sql(_ source: String) -> String {
         let times = [
@@ -22,6 +27,7 @@ struct QueueFactRow {
             f.name, f.depth, f.head_id, f.head_kind, f.attempts, f.last_error, f.blocked_by, \
             f.blocked_action_id, f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.route_name, \
             f.running_worker, f.running_name, f.is_busy, f.is_suspect, f.rate, f.tried_id, f.tried_queue, \
+            f.tried_count, f.pool_pattern, \
             f.claim, f.state, f.queue_id, \
             array_to_json(f.hold_holders) AS hold_holders, array_to_json(f.hold_reasons) AS hold_reasons, \
             array_to_json(f.gates) AS gates
@@ -73,6 +79,7 @@ struct QueueFactRow {
         }
         if let time = row.time("next_attempt_at"), time > now { because.append(.retry(until: time.date)) }
         if let time = row.time("not_before"), time > now { because.append(.scheduled(for: time.date)) }
+        if because.isEmpty, let refusal { return [refusal] }
         guard row.flag("has_worker") else { return because + [.stopped] }
         return because.isEmpty ? [readiness] : because
     }
@@ -81,7 +88,18 @@ struct QueueFactRow {
         if let until = row.time("rate_until"), let rate = row["rate"] {
             return .permit(.rate(rate, until: until.date))
         }
+        if let action = row.integer("tried_id") {
+            let others = Int(row.integer("tried_count") ?? 1) - 1
+            let queue = QueueName(row.text("tried_queue"))
+            let tried = TriedAction(queue: queue, action: ActionID(rawValue: action), otherCount: others)
+            return .permit(.crashTrial(of: tried))
+        }
         if row.flag("is_suspect") { return .permit(.crashTrial(of: nil)) }
+        // One route of one worker has no free handler.
+        let isOwn = row.integer("route_worker") == own
+        if row["blocked_by"] == "permit", isOwn, let pattern = row["pool_pattern"] {
+            return .permit(.route(QueuePattern(pattern)))
+        }
         if row["blocked_by"] == "permit" || row.flag("is_busy") { return .permit(.otherProcess) }
         return row.integer("route_worker") == own ? .ready : .owned(by: row.text("route_name"))
     }

@@ -1,6 +1,32 @@
 #if PostgreSQL
 internal import Sluice
 
+extension PostgresRows.Row {
+    /// What a step says of an action that it has not claimed.
+    func events(at time: Timestamp) -> [QueueEvent] {
+        let cause = self["cause"].flatMap { FailureCause(rawValue: $0) }
+        let isExpired = cause == .expired
+        var event = QueueEvent(
+            text("what") == "unrouted" ? .blocked : isExpired ? .expired : .failed,
+            at: time.date,
+            queue: QueueName(text("queue"))
+        )
+        event.action = integer("action_id").map { ActionID(rawValue: $0) }
+        event.actionKind = self["kind"]
+        guard text("what") == "failed", let cause else {
+            event.because = .unknownKind
+            return [event]
+        }
+        let policy = FailurePolicy(rawValue: text("policy")) ?? .block
+        (event.cause, event.policy, event.error) = (cause, policy, self["last_error"])
+        guard policy != .block else { return [event] }
+        var dead = event
+        (dead.kind, dead.cause, dead.policy) = (.deadLettered, nil, nil)
+        dead.deadLetterCause = DeadLetterCause(cause)
+        return [event, dead]
+    }
+}
+
 extension ClaimedAction {
     /// An event about the action.
     func event(_ kind: QueueEvent.Kind, at time: Timestamp) -> QueueEvent {

@@ -5,11 +5,13 @@ internal import Sluice
 struct Outcomes {
     struct Outcome: Sendable {
         let action: ClaimedAction
-        let settlement: Settlement
+        var settlement: Settlement
         /// Whether a call with it may have been executed, though its answer was lost.
         var wasSent = false
         /// Another transaction has the queue: a later call has to settle it.
         var isBusy = false
+        /// The server has refused the data of the attempt's own outcome, and gets this one in its place.
+        var isReplaced = false
         /// `nil` for an action that is given back without having been started.
         let finish: (@Sendable (Answer) -> Void)?
     }
@@ -17,6 +19,8 @@ struct Outcomes {
     struct Answer: Sendable {
         /// `nil`: it was not written.
         let result: SettleResult?
+        /// What was written in place of the attempt's own outcome.
+        var replacement: Settlement?
         var next: (action: ClaimedAction, route: Route)?
     }
 
@@ -24,6 +28,9 @@ struct Outcomes {
     static let mostInCall = 500
 
     private(set) var waiting: [Outcome] = []
+
+    /// How many go into the next call; fewer after one that was refused for the data of one of them.
+    private var limit = Self.mostInCall
 
     var isEmpty: Bool { waiting.isEmpty }
 
@@ -33,9 +40,24 @@ struct Outcomes {
     mutating func add(_ outcome: Outcome) { waiting.append(outcome) }
 
     mutating func takeForCall() -> [Outcome] {
-        let taken = Array(waiting.prefix(Self.mostInCall))
+        let taken = Array(waiting.prefix(limit))
         waiting.removeFirst(taken.count)
         return taken
+    }
+
+    /// After a call with some of them that was refused for its data: half of them are tried.
+    mutating func narrow(_ count: Int) { limit = max(count / 2, 1) }
+
+    mutating func widen() { limit = min(limit * 2, Self.mostInCall) }
+
+    /// Gives the first one, whose data the server does not take, another end.
+    ///
+    /// - Returns: The outcome, which is removed, if it had another end already.
+    mutating func replaceFirst(_ settlement: Settlement) -> Outcome? {
+        guard let first = waiting.first else { return nil }
+        if first.isReplaced { return waiting.removeFirst() }
+        (waiting[0].settlement, waiting[0].isReplaced) = (settlement, true)
+        return nil
     }
 
     /// Keeps those of a failed call for the next one.

@@ -29,6 +29,7 @@ extension PostgresLoop {
             let due: Timestamp?
             do throws(PostgresFailure) {
                 due = try await turn(&work)
+                if tries >= Self.triesBeforeWarning { noteSuccess() }
                 tries = 0
             } catch {
                 tries += 1
@@ -74,7 +75,7 @@ extension PostgresLoop {
 
     private func finish() {
         lease.end()
-        state.withLock { $0.phase = .idle }
+        state.withLock { ($0.phase, $0.refusal) = (.idle, nil) }
         changes.change()
     }
 
@@ -120,6 +121,7 @@ extension PostgresLoop {
         // One that fails again and again is more than a moment's trouble.
         let level: Logger.Level = tries == Self.triesBeforeWarning ? .warning : .debug
         options.logger.log(level: level, "a call of the server failed", metadata: ["error": "\(failure)"])
+        if tries >= Self.triesBeforeWarning { note(failure) }
         if failure.isTakenOff {
             options.logger.warning("the worker was taken off: its lease was over, and others run its queues")
             runner.cancelClaimed(.stop)
@@ -140,6 +142,20 @@ extension PostgresLoop {
         }
         if state.withLock({ $0.givesUp }) { leaveOutcomes() }
         await backOff(tries)
+    }
+
+    /// Statuses say why nothing starts here.
+    private func note(_ failure: PostgresFailure) {
+        let (text, now) = ("\(failure)", options.clock.now.date)
+        state.withLock { state in
+            if case .refused(text, _) = state.refusal { return }
+            state.refusal = .refused(error: text, since: now)
+        }
+    }
+
+    private func noteSuccess() {
+        state.withLock { $0.refusal = nil }
+        options.logger.notice("calls of the server succeed again")
     }
 
     /// Waits before the next try: after an outage all leases are over, and whoever is late is taken off.

@@ -6,10 +6,11 @@ internal import Synchronization
 extension PostgresLoop {
     private static let sql = """
         SELECT what, claim, follows, action_id, queue_id, queue, kind, version, payload, trace, nonce, \
-        attempts, last_error, is_alone, route, \(microseconds("enqueued_at")) AS enqueued_at, \
+        attempts, last_error, is_alone, route, cause, policy, \
+        \(microseconds("enqueued_at")) AS enqueued_at, \
         \(microseconds("due_at")) AS due_at \
         FROM @sluice_step($1, $2, $3::bigint[], $4::text[], $5::interval[], $6::text[], $7::boolean[], \
-        $8::text[], $9::text[], $10::text[], $11::int[], $12::int[], $13, $14, $15, $16)
+        $8::text[], $9::text[], $10::text[], $11::int[], $12::int[], $13, $14, $15, $16, $17, $18)
         """
 
     /// Calls the server once; returns when something is due, or the present if there is more to do.
@@ -30,8 +31,13 @@ extension PostgresLoop {
             )
         } catch {
             state.withLock { $0.outcomes.putBack(outcomes, wereSent: error.mayHaveCommitted) }
-            throw error
+            if error == .lost(PostgresFailure.tooLate) { work.mostBytes = max(work.mostBytes / 4, 1) }
+            guard error.isOfData, !outcomes.isEmpty, !mutant("server data") else { throw error }
+            takeApart(outcomes, error, &work)
+            return options.clock.now
         }
+        work.mostBytes = min(work.mostBytes * 2, Self.mostBytes)
+        state.withLock { $0.outcomes.widen() }
         // This process was frozen: others may have its queues, and it starts nothing.
         guard !lease.isTooLate(from: sent) || mutant("server late answer") else {
             state.withLock { $0.outcomes.putBack(outcomes, wereSent: true) }
@@ -43,6 +49,34 @@ extension PostgresLoop {
         return isBusy ? options.clock.now : due
     }
 
+    /// After a call that was refused for the data of an outcome: the next ones find out which.
+    ///
+    /// That attempt ends as a failed one, so that all others are written.
+    private func takeApart(_ outcomes: [Outcomes.Outcome], _ failure: PostgresFailure, _ work: inout Work) {
+        guard outcomes.count == 1, let outcome = outcomes.first else {
+            return state.withLock { $0.outcomes.narrow(outcomes.count) }
+        }
+        let facts: Logger.Metadata = [
+            "queue": "\(outcome.action.queue)", "action": "\(outcome.action.receipt.action)",
+            "error": "\(failure)",
+        ]
+        options.logger.warning("the server refuses the outcome of an attempt, which fails", metadata: facts)
+        let policy = book.route(outcome.action.route)?.options.failure.failed ?? .block
+        let reason = "the server refuses the outcome of the attempt: \(failure.error(doing: "settling"))"
+        let lost = state.withLock { state -> Outcomes.Outcome? in
+            let lost = state.outcomes.replaceFirst(.fail(.failed, policy, error: reason))
+            if let claim = lost?.action.receipt.claim {
+                (state.active[claim], state.held[claim]) = (nil, nil)
+                if lost?.finish != nil { state.reporting += 1 }
+            }
+            return lost
+        }
+        // Not even that can be written: the action is given back.
+        guard let lost else { return }
+        work.mustResync = true
+        lost.finish?(.init(result: nil))
+    }
+
     /// Does the chores when they are due; returns whether there may be more.
     private func chores(_ work: inout Work) async throws(PostgresFailure) -> Bool {
         let now = ContinuousClock.now
@@ -52,8 +86,8 @@ extension PostgresLoop {
         var isBusy = false
         do throws(PostgresFailure) {
             let rows = try await connection.call(
-                "SELECT @sluice_chores($1, $2) AS count",
-                ["\(work.epoch)", server.lease.postgresText],
+                "SELECT @sluice_chores($1, $2, $3) AS count",
+                ["\(work.epoch)", server.lease.postgresText, options.crashTrialLimit.postgresText],
                 within: server.lease / 3
             )
             isBusy = (rows.first?.integer("count") ?? 0) > 0
@@ -121,6 +155,8 @@ extension PostgresLoop {
             "\(work.nextClaim)",
             waits ? "t" : "f",
             work.arrivalsFrom,
+            options.crashTrialLimit.postgresText,
+            "\(work.mostBytes)",
         ]
     }
 
@@ -152,8 +188,16 @@ extension PostgresLoop {
                     others.append(claimed)
                 }
             case "cancel": cancel(claim)
+            case "failed", "unrouted": report(row.events(at: options.clock.now))
+            case "editLost":
+                if let outcome = outcomes.first(where: { $0.action.receipt.claim == claim }) {
+                    report([outcome.action.event(.editLost, at: options.clock.now)])
+                }
             case "next":
-                due = row.time("due_at")
+                // The server's clock need not agree with this one.
+                if let time = row.time("due_at"), let now = row.time("enqueued_at") {
+                    due = options.clock.now + (time - now)
+                }
                 work.arrivalsFrom = row["version"] ?? "0"
             default: break
             }
@@ -171,7 +215,13 @@ extension PostgresLoop {
                 state.held[claim] = nil
                 if outcome.finish == nil { state.active[claim] = nil } else { state.reporting += 1 }
             }
-            outcome.finish?(.init(result: result, next: outcome.finish == nil ? nil : next))
+            outcome.finish?(
+                .init(
+                    result: result,
+                    replacement: outcome.isReplaced ? outcome.settlement : nil,
+                    next: outcome.finish == nil ? nil : next
+                )
+            )
         }
         for next in others { runner.start(next.action, next.route) }
         work.due = due
@@ -203,7 +253,7 @@ extension PostgresLoop {
         }
         runner.announce(action)
         setTimer(claim, found)
-        observers.publish([action.event(.started, at: options.clock.now)])
+        report([action.event(.started, at: options.clock.now)])
         return (action, found)
     }
 
@@ -228,13 +278,13 @@ private struct SettlementFacts {
         case .success, .successWriting: outcome = "success"
         case .retry(let delay, let gate, let closes, let error):
             outcome = "retry"
-            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error)
+            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error.storable)
         case .fail(let cause, let policy, let error):
             outcome = "fail"
-            (self.cause, self.policy, self.error) = (cause, policy, error)
+            (self.cause, self.policy, self.error) = (cause, policy, error.storable)
         case .release(let delay, let gate, let closes, let error):
             outcome = "release"
-            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error)
+            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error?.storable)
         case .stop: outcome = "stop"
         }
     }

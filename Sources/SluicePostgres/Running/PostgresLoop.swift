@@ -28,6 +28,8 @@ final class PostgresLoop: AttemptSource {
         /// The actions of claims, until this process knows how their attempts have ended.
         var active: [Int64: ActionID] = [:]
         var ends = EndedActions()
+        /// Why calls fail, after some in a row that did.
+        var refusal: Because?
     }
 
     /// What only the running loop touches.
@@ -41,10 +43,15 @@ final class PostgresLoop: AttemptSource {
         var mustResync = false
         /// The last chores, in real time.
         var choresDone: ContinuousClock.Instant?
-        /// By the wall clock: when something is due that chores must do first.
+        /// By this process's clock: when something is due that chores must do first.
         var due: Timestamp?
         var pause = PostgresLoop.shortestPause
+        /// How long the payloads of an answer may be together; less after one that did not come in time.
+        var mostBytes = PostgresLoop.mostBytes
     }
+
+    /// What a connection of ten megabits a second carries within a third of the default lease.
+    static let mostBytes = 8_000_000
 
     /// Between the looks of an idle worker at first.
     static let shortestPause: Duration = .milliseconds(20)
@@ -124,6 +131,7 @@ final class PostgresLoop: AttemptSource {
             timer?.cancel()
             kick()
         }
+        settlement = answer.replacement ?? settlement
         written(settlement, answer.result)
         let isStopping = state.withLock { state in
             state.reporting -= 1
@@ -132,7 +140,7 @@ final class PostgresLoop: AttemptSource {
             return state.phase != .running
         }
         if let events = answer.result.map({ action.events(settlement, $0, at: options.clock.now) }) {
-            observers.publish(events)
+            report(events)
         }
         changes.change()
         // It may have been the last one that the loop waits for.
@@ -149,6 +157,12 @@ final class PostgresLoop: AttemptSource {
     }
 
     func retryUndecodable() { routesChanged() }
+
+    /// Tells observers of events, and the log of those that need a person.
+    func report(_ events: [QueueEvent]) {
+        observers.publish(events)
+        options.logger.log(events)
+    }
 
     // MARK: Wake-ups
 
@@ -173,6 +187,8 @@ final class PostgresLoop: AttemptSource {
     func noteEnd(of action: ActionID, _ end: ActionEnd) { state.withLock { $0.ends.note(action, end) } }
     func isActive(_ action: ActionID) -> Bool { state.withLock { $0.active.values.contains(action) } }
     func end(of action: ActionID) -> ActionEnd? { state.withLock { $0.ends[action] } }
+
+    var refusal: Because? { state.withLock { $0.refusal } }
 
     func setTimer(_ claim: Int64, _ route: Route) {
         guard let limit = route.options.timeout else { return }
