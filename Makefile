@@ -6,7 +6,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/PostgresLoad/Package.swift Benchmarks/PostgresLoad/Sources)
 
 .DEFAULT_GOAL := help
-.PHONY: demo example-matrix test test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers \
+.PHONY: demo example-matrix test test-release test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers \
 	test-reliability bench bench-quick bench-postgres bench-check build format lint interface docs \
 	setup setup-web setup-traits setup-tests setup-bench setup-counts clean help
 
@@ -24,6 +24,10 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	@.ci/tutorial
 	@.ci/docs
 	@.ci/test
+
+test-release: setup-tests  ## Run the tests of the tool, the demo and the page on a release build
+	swift build --build-tests --enable-all-traits
+	.ci/release
 
 test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times
 	.ci/reliability 100 wake-ups

@@ -1,12 +1,14 @@
 package import Logging
 
 extension Broker {
-    func log(_ events: [QueueEvent]) { options.logger.log(events) }
+    func log(_ events: [QueueEvent]) { options.logger.log(events) { self.namesQueueWithoutRoute() } }
 }
 
 extension Logger {
     /// Logs events without payloads (G13): *warning* if a person must act, *notice* results of a request.
-    package func log(_ events: [QueueEvent]) {
+    ///
+    /// - Parameter namesRouteless: Returns whether a queue without a route has a line of its own.
+    package func log(_ events: [QueueEvent], namesRouteless: () -> Bool = { true }) {
         guard logLevel <= .warning else { return }
         var behind: [QueueName: Int] = [:]
         for event in events {
@@ -15,9 +17,7 @@ extension Logger {
                 behind[queue, default: 0] += 1
                 continue
             }
-            if event.kind == .blocked, case .noRoute = event.because, !namesQueueWithoutRoute() {
-                continue
-            }
+            if event.kind == .blocked, case .noRoute = event.because, !namesRouteless() { continue }
             guard let (level, message) = event.line else { continue }
             log(level: level, message, metadata: event.facts)
         }
