@@ -123,8 +123,8 @@ public struct Outcome: Sendable, Hashable {
     /// Give the action back without spending the attempt; the next is due after a second or more.
     ///
     /// Use it for what is not the action's fault, such as a server that is down. The queue waits for its head
-    /// as after ``retry(after:because:)``, but a restart ends the wait, as after ``release``. A reason of at most
-    /// ``SluiceError/maximumTextByteCount`` bytes without the payload, replaces the last error.
+    /// as after ``retry(after:because:)``, but a restart ends the wait, as after ``release``. A reason, of at
+    /// most ``SluiceError/maximumTextByteCount`` bytes without the payload, replaces the last error.
     public static func release(after delay: Duration, because reason: String? = nil) -> Outcome {
         // Shorter, and the head could spin: no attempt is spent, so no policy ends it.
         Outcome(storage: .release(after: max(delay, .seconds(1)), untilOpen: nil, reason: reason))

@@ -25,7 +25,7 @@ extension PostgresBroker {
     /// `EnqueueReceipt/settled()` only after the commit.
     ///
     /// - Parameters:
-    ///   - action: What is to be done.
+    ///   - action: The action to enqueue.
     ///   - options: How it waits, and by what it is found.
     ///   - connection: A `PGconn *` to the broker's database, with a transaction open. It is used during the
     ///     call, on the calling thread, which waits for the server.

@@ -111,7 +111,7 @@ public final class PostgresBroker: Sendable {
         book.close()
     }
 
-    /// Reads, again if the connection is lost meanwhile, and converts errors.
+    /// Reads, again if the connection is lost, and converts errors.
     func read(
         _ task: String,
         _ sql: String,

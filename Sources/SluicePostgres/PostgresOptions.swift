@@ -27,7 +27,7 @@ public struct PostgresOptions: Sendable {
     public var workerName: String?
     /// Whether a missing schema is made, and an older one updated.
     package var makesMissing = true
-    /// How often a worker does what is to be done from time to time.
+    /// How often a worker does its periodic tasks.
     package var choreInterval: Duration = .seconds(1)
     /// For how long a worker with handlers waits for an outcome before it tells the server that it waits,
     /// which is a commit of its own.

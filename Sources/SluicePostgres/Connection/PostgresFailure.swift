@@ -20,7 +20,7 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .lost: true
         case .closed, .cannotConnect, .schemaMissing, .unsuitable: false
-        // A server that only reads is a standby: the address may lead to another one by now.
+        // A server that only reads is a standby: the address may lead to another one.
         case .refused(let state, _, _): state.hasPrefix("08") || state.hasPrefix("57P") || isReadOnly
         }
     }

@@ -19,7 +19,7 @@ struct Outcomes {
     struct Answer: Sendable {
         /// `nil`: it was not written.
         let result: SettleResult?
-        /// What was written in place of the attempt's own outcome.
+        /// The settlement written in place of the attempt's own outcome.
         var replacement: Settlement?
         var next: (action: ClaimedAction, route: Route)?
     }

@@ -12,7 +12,7 @@ internal import Foundation
 extension PostgresLoop {
     /// Runs the queues until a stop has been requested and no handler runs.
     func run() async throws(SluiceError) {
-        var work = Work()
+        var work = LoopWork()
         // Whatever the loop waits for: others may run the queues soon.
         lease.beginWatch { [options, runner] in
             options.logger.warning(
@@ -80,16 +80,16 @@ extension PostgresLoop {
     }
 
     /// Waits until something is due, for the poll interval at most, or until it is woken.
-    private func rest(until due: Timestamp?, _ work: inout Work) async {
+    private func rest(until due: Timestamp?, _ work: inout LoopWork) async {
         let clock = options.clock
         if let due, due <= clock.now {
-            work.pause = Self.shortestPause
+            work.pause = LoopWork.shortestPause
             return
         }
         if state.withLock({ $0.isKicked || !$0.outcomes.allAreBusy }) { return }
         // Polls are in real time; due actions have the broker's clock.
         let delay = work.pause
-        work.pause = min(max(work.pause * 2, Self.shortestPause), server.pollInterval)
+        work.pause = min(max(work.pause * 2, LoopWork.shortestPause), server.pollInterval)
         let poll = Task {
             do { try await ContinuousClock().sleep(for: delay) } catch { return }
             self.kick()
@@ -116,7 +116,7 @@ extension PostgresLoop {
     private func recover(
         from failure: PostgresFailure,
         _ tries: Int,
-        _ work: inout Work
+        _ work: inout LoopWork
     ) async throws(SluiceError) {
         // One that fails again and again is more than a moment's trouble.
         let level: Logger.Level = tries == Self.triesBeforeWarning ? .warning : .debug
@@ -128,7 +128,7 @@ extension PostgresLoop {
             // Whether a claim is gone by its outcome or by this is not known: its outcome counts as refused.
             state.withLock { $0.outcomes.forgetSending() }
             lease.end()
-            work = Work()
+            work = LoopWork()
             return
         }
         if failure.mayHaveCommitted, !mutant("server resync") { work.mustResync = true }
@@ -176,7 +176,7 @@ extension PostgresLoop {
     }
 
     /// Makes this process a worker, or sends the server new routes.
-    func register(_ work: inout Work) async throws(PostgresFailure) {
+    func register(_ work: inout LoopWork) async throws(PostgresFailure) {
         let changes = state.withLock { $0.routeChanges }
         let (sent, routes) = (ContinuousClock.now, RouteFacts.json(book.registrations))
         if work.epoch == 0 {

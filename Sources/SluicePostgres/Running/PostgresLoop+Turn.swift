@@ -14,7 +14,7 @@ extension PostgresLoop {
         """
 
     /// Calls the server once; returns when something is due, or the present if there is more to do.
-    func turn(_ work: inout Work) async throws(PostgresFailure) -> Timestamp? {
+    func turn(_ work: inout LoopWork) async throws(PostgresFailure) -> Timestamp? {
         state.withLock { $0.isKicked = false }
         if work.epoch == 0 || hasNewRoutes { try await register(&work) }
         if work.mustResync { try await resync(&work) }
@@ -36,7 +36,7 @@ extension PostgresLoop {
             takeApart(outcomes, error, &work)
             return options.clock.now
         }
-        work.mostBytes = min(work.mostBytes * 2, Self.mostBytes)
+        work.mostBytes = min(work.mostBytes * 2, LoopWork.mostBytes)
         state.withLock { $0.outcomes.widen() }
         // This process was frozen: others may have its queues, and it starts nothing.
         guard !lease.isTooLate(from: sent) || mutant("server late answer") else {
@@ -52,7 +52,7 @@ extension PostgresLoop {
     /// After a call that was refused for the data of an outcome: the next ones find out which.
     ///
     /// That attempt ends as a failed one, so that all others are written.
-    private func takeApart(_ outcomes: [Outcomes.Outcome], _ failure: PostgresFailure, _ work: inout Work) {
+    private func takeApart(_ outcomes: [Outcomes.Outcome], _ failure: PostgresFailure, _ work: inout LoopWork) {
         guard outcomes.count == 1, let outcome = outcomes.first else {
             return state.withLock { $0.outcomes.narrow(outcomes.count) }
         }
@@ -78,7 +78,7 @@ extension PostgresLoop {
     }
 
     /// Does the chores when they are due; returns whether there may be more.
-    private func chores(_ work: inout Work) async throws(PostgresFailure) -> Bool {
+    private func chores(_ work: inout LoopWork) async throws(PostgresFailure) -> Bool {
         let now = ContinuousClock.now
         let isDue = work.due.map { $0 <= options.clock.now } ?? false
         if let last = work.choresDone, !isDue, last.duration(to: now) < server.choreInterval { return false }
@@ -101,7 +101,7 @@ extension PostgresLoop {
     }
 
     /// Gives back what the server has claimed in a call whose answer was lost.
-    private func resync(_ work: inout Work) async throws(PostgresFailure) {
+    private func resync(_ work: inout LoopWork) async throws(PostgresFailure) {
         // Greater than in all calls before, whose numbers may have been given: those are refused from now on.
         work.nextClaim += Int64(options.concurrency) + Int64(Outcomes.mostInCall)
         let held = state.withLock { Array($0.held.keys) }
@@ -133,7 +133,7 @@ extension PostgresLoop {
         _ outcomes: [Outcomes.Outcome],
         _ free: Int,
         _ permits: [(route: RouteID, count: Int)],
-        _ work: Work
+        _ work: LoopWork
     ) -> [String?] {
         let facts = outcomes.map { SettlementFacts($0.settlement) }
         // It waits for the doorbell only when it cannot have more to do.
@@ -164,44 +164,25 @@ extension PostgresLoop {
     private func digest(
         _ rows: PostgresRows,
         _ outcomes: [Outcomes.Outcome],
-        _ work: inout Work
+        _ work: inout LoopWork
     ) -> Timestamp? {
-        var results: [Int64: SettleResult] = [:]
+        let answer = StepAnswer(rows, now: options.clock.now)
+        let (results, busy, due) = (answer.results, answer.busy, answer.due)
         var following: [Int64: (action: ClaimedAction, route: Route)] = [:]
         var others: [(action: ClaimedAction, route: Route)] = []
-        var busy: Set<Int64> = []
-        var due: Timestamp?
-        for row in rows {
+        for row in answer.claimed {
             let claim = row.integer("claim") ?? 0
-            switch row.text("what") {
-            case "settled": results[claim] = .settled
-            case "removed": results[claim] = .removed
-            case "byApplication": results[claim] = .settledByApplication
-            case "stale": results[claim] = mutant("server late outcome") ? .settled : .stale
-            case "busy": busy.insert(claim)
-            case "claimed":
-                work.nextClaim = max(work.nextClaim, claim + 1)
-                guard let claimed = claimed(row, claim) else { continue }
-                if let follows = row.integer("follows") {
-                    following[follows] = claimed
-                } else {
-                    others.append(claimed)
-                }
-            case "cancel": cancel(claim)
-            case "failed", "unrouted": report(row.events(at: options.clock.now))
-            case "editLost":
-                if let outcome = outcomes.first(where: { $0.action.receipt.claim == claim }) {
-                    report([outcome.action.event(.editLost, at: options.clock.now)])
-                }
-            case "next":
-                // The server's clock need not agree with this one.
-                if let time = row.time("due_at"), let now = row.time("enqueued_at") {
-                    due = options.clock.now + (time - now)
-                }
-                work.arrivalsFrom = row["version"] ?? "0"
-            default: break
-            }
+            work.nextClaim = max(work.nextClaim, claim + 1)
+            guard let claimed = claimed(row, claim) else { continue }
+            if let follows = row.integer("follows") { following[follows] = claimed } else { others.append(claimed) }
         }
+        // An operator has cancelled the actions of these claims.
+        for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
+        for row in answer.reports { report(row.events(at: options.clock.now)) }
+        for outcome in outcomes where answer.lostEdits.contains(outcome.action.receipt.claim) {
+            report([outcome.action.event(.editLost, at: options.clock.now)])
+        }
+        if let block = answer.arrivalsFrom { work.arrivalsFrom = block }
         let locked = outcomes.filter { busy.contains($0.action.receipt.claim) }
         state.withLock { $0.outcomes.putOff(locked) }
         for outcome in outcomes where !busy.contains(outcome.action.receipt.claim) {
@@ -255,11 +236,6 @@ extension PostgresLoop {
         setTimer(claim, found)
         report([action.event(.started, at: options.clock.now)])
         return (action, found)
-    }
-
-    /// An operator has cancelled the action of a claim.
-    private func cancel(_ claim: Int64) {
-        runner.cancel(claim: claim, .removal)
     }
 }
 

@@ -36,7 +36,7 @@ final class WorkerLease: Sendable {
         state.withLock { ($0.renewed, $0.isLost) = (sent, false) }
     }
 
-    /// Whether an answer came too late: others may have this worker's queues by now.
+    /// Whether an answer came too late: others may have this worker's queues.
     func isTooLate(from sent: ContinuousClock.Instant) -> Bool { sent.duration(to: .now) > limit }
 
     /// Calls back when two thirds of the lease have passed without a renewal, until the watch is ended.

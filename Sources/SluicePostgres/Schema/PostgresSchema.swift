@@ -94,7 +94,7 @@ enum PostgresSchema {
         }
     }
 
-    /// Applies the next step, if no other process has done so meanwhile; returns how many steps there are.
+    /// Applies the next step, if no other process has done so; returns how many steps there are.
     private static func apply(
         _ steps: [Migration],
         _ connection: PostgresConnection,
