@@ -52,7 +52,8 @@ extension PostgresLoop {
     /// After a call that was refused for the data of an outcome: the next ones find out which.
     ///
     /// That attempt ends as a failed one, so that all others are written.
-    private func takeApart(_ outcomes: [Outcomes.Outcome], _ failure: PostgresFailure, _ work: inout LoopWork) {
+    private func takeApart(_ outcomes: [Outcomes.Outcome], _ failure: PostgresFailure, _ work: inout LoopWork)
+    {
         guard outcomes.count == 1, let outcome = outcomes.first else {
             return state.withLock { $0.outcomes.narrow(outcomes.count) }
         }
@@ -174,7 +175,11 @@ extension PostgresLoop {
             let claim = row.integer("claim") ?? 0
             work.nextClaim = max(work.nextClaim, claim + 1)
             guard let claimed = claimed(row, claim) else { continue }
-            if let follows = row.integer("follows") { following[follows] = claimed } else { others.append(claimed) }
+            if let follows = row.integer("follows") {
+                following[follows] = claimed
+            } else {
+                others.append(claimed)
+            }
         }
         // An operator has cancelled the actions of these claims.
         for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
