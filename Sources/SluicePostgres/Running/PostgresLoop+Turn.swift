@@ -175,13 +175,9 @@ extension PostgresLoop {
             let claim = row.integer("claim") ?? 0
             work.nextClaim = max(work.nextClaim, claim + 1)
             guard let claimed = claimed(row, claim) else { continue }
-            if let follows = row.integer("follows") {
-                following[follows] = claimed
-            } else {
-                others.append(claimed)
-            }
+            let follows = row.integer("follows")
+            if let follows { following[follows] = claimed } else { others.append(claimed) }
         }
-        // An operator has cancelled the actions of these claims.
         for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
         for row in answer.reports { report(row.events(at: options.clock.now)) }
         for outcome in outcomes where answer.lostEdits.contains(outcome.action.receipt.claim) {

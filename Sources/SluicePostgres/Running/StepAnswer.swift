@@ -8,6 +8,7 @@ struct StepAnswer {
     /// Claims whose outcomes could not be written, as another transaction has their queues.
     private(set) var busy: Set<Int64> = []
     private(set) var claimed: [PostgresRows.Row] = []
+    /// Claims whose actions an operator has cancelled.
     private(set) var cancelled: [Int64] = []
     /// Rows about queues and actions that need a person.
     private(set) var reports: [PostgresRows.Row] = []
