@@ -7,12 +7,10 @@ internal import SluicePostgres
 #endif
 
 /// What `sluice serve` shows of a store besides its queues.
-struct ServedStore: LetterFacts {
-    let served: ServedBroker
+struct ServedStore: StoreFacts {
+    let broker: any ToolBroker
     /// `nil` for a server.
     let file: String?
-
-    private var broker: any ToolBroker { served.current }
 
     func counts() async throws -> (enqueued: Int64, waiting: Int) {
         (try await broker.newActions(since: nil).last.rawValue, try await broker.actionCount())
@@ -47,8 +45,6 @@ struct ServedStore: LetterFacts {
             )
         }
     }
-
-    func deadLetterCount() async throws -> Int { try await broker.deadLetterCount() }
 
     func sizes() async throws -> [(name: String, value: String)] {
         guard let file else { return [] }
