@@ -257,7 +257,7 @@ import Testing
         let place = try Workplace()
         try await place.enqueue("q")
         for arguments in [
-            ["retry"], ["remove"], ["remove", "x"], ["remove", "1", "--all"], ["hold"],
+            ["retry"], ["remove"], ["remove", "x", "1"], ["remove", "1", "--all"], ["hold"],
             ["hold", "--all", "--queue", "q"], ["hold", "--all", "--for", "soon"], ["resume"],
             ["resume", "1", "--all"], ["resume", "--by", "a", "--all"], ["dead", "show"],
             ["dead", "requeue"], ["remove", "--tag", "a", "--all"], ["remove", "--tag", ""], ["skip"],
