@@ -14,9 +14,13 @@ let serviceLifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle"
 // What serves the operator's page.
 let web = [
     ("HTTPTypes", "swift-http-types"), ("Hummingbird", "hummingbird"), ("HummingbirdCore", "hummingbird"),
-    ("NIOCore", "swift-nio"), ("ServiceLifecycle", "swift-service-lifecycle"),
+    ("NIOCore", "swift-nio"), ("NIOHTTPTypes", "swift-nio-extras"),
+    ("ServiceLifecycle", "swift-service-lifecycle"),
 ].map { product($0, of: $1, with: "Web") }
-let webTest = ["NIOCore", "NIOEmbedded"].map { product($0, of: "swift-nio", with: "Web") }
+let webTest = [
+    ("HTTPTypes", "swift-http-types"), ("NIOCore", "swift-nio"), ("NIOEmbedded", "swift-nio"),
+    ("NIOHTTPTypes", "swift-nio-extras"),
+].map { product($0, of: $1, with: "Web") }
 let tracing = product("Tracing", of: "swift-distributed-tracing", with: "Tracing")
 let grdb = product("GRDB", of: "GRDB.swift", with: "GRDB")
 let libpq: Target.Dependency = .target(name: "CSluicePostgres", condition: .when(traits: ["PostgreSQL"]))
@@ -72,6 +76,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
     ],
     targets: [
         // The system's SQLite, as it is.

@@ -198,6 +198,12 @@ extension PostgresBroker {
         }
     }
 
+    /// Returns the number of dead letters.
+    package func deadLetterCount() async throws(SluiceError) -> Int {
+        let rows = try await read("counting dead letters", "SELECT count(*) AS count FROM @sluice_dead")
+        return Int(rows.first?.text("count") ?? "") ?? 0
+    }
+
     /// Returns the current holds, the oldest first.
     public func holds() async throws(SluiceError) -> [Hold] {
         let sql = """

@@ -26,7 +26,7 @@ internal import Synchronization
 /// All queues with work are kept in memory, about a kilobyte each. Each act is logged, and written to the
 /// audit log of the store, with its time and the operator's name.
 public final class OperatorPage: Service {
-    let broker: any ActionBroker
+    let store: CurrentStore
     let options: OperatorPageOptions
     let board = Board()
     let surroundings = Surroundings()
@@ -34,8 +34,12 @@ public final class OperatorPage: Service {
     let jobs = Jobs()
     let healthCheck: HealthCheck
     let sessions = Sessions()
+    let liveSeats = LiveSeats()
+    let logIns: LogIns
     let audit: AuditLog
     private let serving = Atomic(true)
+
+    var broker: any ActionBroker { store.broker }
 
     /// Whether live updates go on.
     var isServing: Bool { serving.load(ordering: .relaxed) }
@@ -45,9 +49,10 @@ public final class OperatorPage: Service {
     /// - Throws: ``PageError`` if the prefix does not begin with `/`, ends with one, or has other characters
     ///   than letters, digits, `/`, `-`, `_` and `.`.
     public init(_ broker: any ActionBroker, options: OperatorPageOptions) throws {
-        (self.broker, self.options) = (broker, options)
+        (store, self.options) = (CurrentStore(broker), options)
         healthCheck = HealthCheck(options.clock)
-        audit = AuditLog(broker: broker, logger: options.logger)
+        audit = AuditLog(store: store, logger: options.logger, isReadOnly: options.isReadOnly)
+        logIns = LogIns(options.clock, options.logger)
         // Last: Swift 6.3 crashes on the way out of an initializer that has set a part of the properties.
         try Self.check(options)
     }
@@ -80,7 +85,7 @@ public final class OperatorPage: Service {
         defer { serving.store(false, ordering: .relaxed) }
         await cancelWhenGracefulShutdown { [self] in
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { await self.board.follow(self.broker, self.options.clock) }
+                group.addTask { await self.board.follow(self.store, self.options) }
                 group.addTask { await self.jobs.run() }
                 group.addTask { await self.healthCheck.run() }
                 group.addTask { await self.lookAtFacts() }
@@ -92,17 +97,24 @@ public final class OperatorPage: Service {
     }
 
     /// Why the pages may not be up to date.
-    var error: String? { board.totals.error ?? surroundings.facts.error }
+    var error: String? {
+        let errors = [board.totals.error, surroundings.facts.error]
+        // The board says of a lost store only that its broker is closed.
+        return (store.loss == nil ? errors : errors.reversed()).compactMap(\.self).first
+    }
 
     private func lookAtFacts() async {
         while !Task.isCancelled {
             do {
                 try await readFacts()
+            } catch let error as SluiceError where error.isLoss {
+                surroundings.fail(error.message)
+                do { try await reopen(after: error) } catch { return }
             } catch {
-                surroundings.fail(error)
+                surroundings.fail("\(error)")
                 options.logger.debug("Facts cannot be read", metadata: ["error": "\(error)"])
             }
-            rates.sample(age: board.oldestAge(at: .now, ofMoving: true))
+            rates.sample(age: await board.waitingAge(at: .now, broker))
             try? await options.clock.sleep(for: RateHistory.interval)
         }
     }
@@ -115,6 +127,7 @@ public final class OperatorPage: Service {
             rates.set(enqueued: counts.enqueued, waiting: counts.waiting)
             facts.sizes = try await store.sizes()
             facts.runners = try await store.runners()
+            facts.letterCount = try await (store as? any LetterFacts)?.deadLetterCount()
         }
         surroundings.set(facts)
         // Nobody commits that a process has died, and why its queues wait is another reason then.
@@ -141,6 +154,7 @@ public final class OperatorPage: Service {
         group.get("/login") { request, _ in await gate.loginPage(request) }
         group.post("/login") { request, _ in await gate.logIn(request) }
         group.post("/logout") { request, _ in await gate.logOut(request) }
+        group.get("/healthz") { _, _ in self.healthz() }
         group.get("/page.css") { _, _ in Assets.style }
         group.get("/page.js") { _, _ in Assets.script }
     }

@@ -13,8 +13,14 @@ public struct OperatorServer: Service {
     private let port: Int
     private let whenRunning: @Sendable (Int) -> Void
 
-    /// The most connections at the same time; further ones wait.
+    /// The most connections at the same time: a new one closes another that rests.
     public static let connectionLimit = 256
+    /// The most connections without a login, or without a session if there are no logins.
+    private static let strangerLimit = 192
+    /// The most connections of a session: browsers open six.
+    private static let sessionLimit = 24
+    /// Connections that are just being closed have places too.
+    private static let closingLimit = 128
 
     /// Makes a server.
     ///
@@ -43,7 +49,16 @@ public struct OperatorServer: Service {
 
     /// Serves until the task is cancelled or a service group stops.
     public func run() async throws {
-        let router = Router(context: ServedContext.self)
+        let router = Router(context: ServedContext.self, options: [.autoGenerateHeadEndpoints])
+        let connections = Connections(
+            limit: Self.connectionLimit,
+            strangerLimit: Self.strangerLimit,
+            holderLimit: Self.sessionLimit,
+            closings: RareNotice { [logger = page.options.logger] count in
+                logger.notice("Connections have given way to new ones", metadata: ["count": "\(count)"])
+            }
+        )
+        router.add(middleware: ServedRequests(connections: connections))
         router.add(middleware: UnreadBodies())
         page.addRoutes(to: router)
         let gate = RequestGate(page: page)
@@ -53,10 +68,9 @@ public struct OperatorServer: Service {
             for method in [.post, .put, .patch, .delete, .options] as [HTTPRequest.Method] {
                 router.on(place, method: method) { request, _ in await gate.missing(request) }
             }
-            router.on(place, method: .head) { _, _ in Response(status: .methodNotAllowed) }
         }
         let limits = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [StalledPeerHandler()],
+            additionalChannelHandlers: [ConnectionHandler(connections), StalledPeerHandler()],
             idleTimeout: .seconds(60),
             httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1_024, maxHeaderListSize: 32 * 1_024)
         )
@@ -69,7 +83,9 @@ public struct OperatorServer: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(address, port: port),
                 serverName: "sluice",
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.connectionLimit)
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    Self.connectionLimit + Self.closingLimit
+                )
             ),
             services: [page],
             onServerRunning: { whenRunning($0.localAddress?.port ?? port) },

@@ -13,4 +13,10 @@ public protocol StoreFacts: Sendable {
     /// Returns problems and notes, the worst first, each with advice.
     func findings() async throws -> [HealthFinding]
 }
+
+/// Facts with a count of dead letters, which the tool's stores have.
+package protocol LetterFacts: StoreFacts {
+    /// Returns the number of dead letters.
+    func deadLetterCount() async throws -> Int
+}
 #endif

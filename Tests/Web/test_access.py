@@ -218,6 +218,7 @@ class Tokens(Browsed):
         cookie = "; ".join(f"{c['name']}={c['value']}" for c in self.driver.get_cookies())
         self.assertEqual(self.request("POST", "/do", "act=hold&queue=mail/1", Cookie=cookie)[0], 403)
         live = self.stream("/live?view=/queue?name=mail/1", cookie)
+        self.assertEqual(live.readline() + live.readline(), b"retry: 3000\n\n")
         self.assertIn("stopped", live.readline().decode() + live.readline().decode())
         self.press("Log out", within="header")
         # It ends, and what is enqueued later is not in it.

@@ -22,6 +22,10 @@ extension Store {
         }
     }
 
+    package func deadLetterCount() async throws(SluiceError) -> Int {
+        try await read { try $0.cached("SELECT count(*) FROM sluice_dead_rows").first { $0.int(0) } ?? 0 }
+    }
+
     package func deadLetter(_ action: ActionID) async throws(SluiceError) -> DeadLetter? {
         try await read { connection in
             try connection.cached(

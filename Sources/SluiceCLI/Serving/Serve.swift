@@ -19,7 +19,7 @@ struct Serve: AsyncParsableCommand, Look {
             --token-file the page asks for a token: each line of the file is `look` or `act`, a name for the \
             audit log, and a token of at least 22 characters; only you may be able to read the file. Another \
             --address needs one. If browsers reach it by a name, repeat it with --host. The connection is \
-            not encrypted: put a proxy with TLS before it.
+            not encrypted: put a proxy with TLS before it. GET /healthz needs no token.
 
             The answer is the address. Acts are logged on standard error with who did them.
 
@@ -73,31 +73,43 @@ struct Serve: AsyncParsableCommand, Look {
         options.file.foreignChangeInterval = .milliseconds(500)
         if readOnly { options.file.role = .readOnly }
         let stop = StopRequests(remark: nil)
-        try await store.withBroker(options) { broker in
-            let server = try server(broker)
-            let serving = Task { try await server.run() }
-            stop.connect { _ in serving.cancel() }
-            do {
-                try await serving.value
-            } catch is CancellationError {
-                return
-            } catch {
-                throw Failure(.cannotOpen, "the page cannot be served at \(address), port \(port): \(error)")
-            }
+        let broker = ServedBroker(try await store.openExisting(options), store, options)
+        do {
+            try await serve(broker, until: stop)
+        } catch {
+            await broker.current.close()
+            throw error
         }
+        await broker.current.close()
         #endif
     }
 
     #if Web
-    private func server(_ broker: any ToolBroker) throws -> OperatorServer {
+    private func serve(_ broker: ServedBroker, until stop: StopRequests) async throws {
+        let server = try server(broker)
+        let serving = Task { try await server.run() }
+        stop.connect { _ in serving.cancel() }
+        do {
+            try await serving.value
+        } catch is CancellationError {
+            return
+        } catch {
+            throw Failure(.cannotOpen, "the page cannot be served at \(address), port \(port): \(error)")
+        }
+    }
+
+    private func server(_ served: ServedBroker) throws -> OperatorServer {
+        let broker = served.current
         var options = OperatorPageOptions(access: .everybody)
         let title = store.title(broker)
         options.title = title.split(separator: "/").last.map(String.init) ?? title
         options.isReadOnly = readOnly
         options.hosts = host
         options.prefix = prefix
-        options.facts = ServedStore(broker: broker, file: store.file)
-        options.logger = Logger(label: "sluice.web") { _ in RemarkLogHandler(logLevel: .notice) }
+        options.facts = ServedStore(served: served, file: store.file)
+        options.reopen = { try await served.reopen() }
+        options.logger = Logger(label: "sluice.web") { _ in RemarkLogHandler(logLevel: .notice, hasTime: true)
+        }
         let (address, prefix, json) = (address, prefix, output.json)
         do {
             if let tokenFile { options.access = .tokens(try TokenFile(path: tokenFile)) }

@@ -7,10 +7,12 @@ internal import SluicePostgres
 #endif
 
 /// What `sluice serve` shows of a store besides its queues.
-struct ServedStore: StoreFacts {
-    let broker: any ToolBroker
+struct ServedStore: LetterFacts {
+    let served: ServedBroker
     /// `nil` for a server.
     let file: String?
+
+    private var broker: any ToolBroker { served.current }
 
     func counts() async throws -> (enqueued: Int64, waiting: Int) {
         (try await broker.newActions(since: nil).last.rawValue, try await broker.actionCount())
@@ -45,6 +47,8 @@ struct ServedStore: StoreFacts {
             )
         }
     }
+
+    func deadLetterCount() async throws -> Int { try await broker.deadLetterCount() }
 
     func sizes() async throws -> [(name: String, value: String)] {
         guard let file else { return [] }

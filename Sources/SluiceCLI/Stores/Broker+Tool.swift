@@ -8,6 +8,8 @@ extension Broker: ToolBroker {
         try await store.queueNames(from: first, limit: limit)
     }
 
+    func deadLetterCount() async throws -> Int { try await store.deadLetterCount() }
+
     func keyAndGroups(of action: ActionID) async throws -> (key: String?, groups: ActionGroups) {
         try await store.keyAndGroups(of: action)
     }

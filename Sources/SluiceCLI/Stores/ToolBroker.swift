@@ -10,6 +10,8 @@ protocol ToolBroker: ActionBroker {
 
     /// Returns the names of queues from a text on, also of empty ones.
     func queueNames(from first: String, limit: Int) async throws -> [QueueName]
+    /// Returns the number of dead letters.
+    func deadLetterCount() async throws -> Int
     /// Returns the deduplication key of an action, also after its end, and its groups.
     func keyAndGroups(of action: ActionID) async throws -> (key: String?, groups: ActionGroups)
     /// Returns waiting and running actions after one, in the order in which they were enqueued.

@@ -16,7 +16,7 @@ struct RequestGate: Sendable {
     /// The longest time that a form takes to arrive.
     static let bodyTime: Duration = .seconds(15)
 
-    private var options: OperatorPageOptions { page.options }
+    var options: OperatorPageOptions { page.options }
 
     // MARK: - Pages and acts
 
@@ -65,6 +65,7 @@ struct RequestGate: Sendable {
             let query = Form(parts.count > 1 ? parts[1] : "")
             let updates = LiveUpdates(
                 page: page,
+                seat: page.liveSeats.take(visit.holder ?? ""),
                 route: route,
                 visit: visit,
                 path: String(path),
@@ -90,8 +91,13 @@ struct RequestGate: Sendable {
         do {
             let form = try await form(of: request, limit: 4_096)
             guard let person = file.person(with: form["key"] ?? "") else {
-                // Not in the store: everybody who reaches the page could fill it.
-                options.logger.warning("Somebody has tried to log in with an unknown token")
+                guard try await page.logIns.failed() else {
+                    let text = "Too many unknown tokens have been tried: try again in some seconds."
+                    var response = loginForm(error: text, next: form["next"])
+                    response.status = .tooManyRequests
+                    response.headers[.retryAfter] = "5"
+                    return response
+                }
                 return loginForm(error: "This token is unknown.", next: form["next"])
             }
             // A cookie that was known before does not lead to it.
@@ -167,13 +173,15 @@ struct RequestGate: Sendable {
             // Strangers get no session: theirs would end those of operators.
             guard let person = try await person(request) else {
                 if case .tokens = options.access {
-                    let isPage = request.method == .get && path != "/live"
+                    let isPage = [.get, .head].contains(request.method) && path != "/live"
                     let next = isPage ? visit.link(path, visit.query) : nil
                     return redirect(to: visit.link("/login", Form().setting("next", next)))
                 }
                 throw PageError(.notAuthenticated, "log in to the application first")
             }
             let (session, isNew) = page.sessions.session(cookie(request))
+            visit.holder = holder(session, isNew: isNew, person)
+            if let holder = visit.holder { Caller.current?.know(holder) }
             if isNew { newCookie = setCookie(session.id, request) }
             (visit.session, visit.person) = (session, person)
             if options.isReadOnly { visit.person = Operator(name: person.name, role: .look) }
@@ -186,31 +194,18 @@ struct RequestGate: Sendable {
         return response
     }
 
+    /// Whose share of the connections a request's is: a person's, or that of a browser that has come back.
+    private func holder(_ session: Sessions.Session, isNew: Bool, _ person: Operator) -> String? {
+        if case .everybody = options.access { return isNew ? nil : session.id }
+        return isNew ? person.name : session.id
+    }
+
     private func person(_ request: Request) async throws -> Operator? {
         switch options.access {
         case .everybody: Operator(name: "local", role: .act)
         case .tokens: cookie(request).flatMap { page.sessions.person(of: $0) }
         case .application(let authenticator): try await authenticator.authenticate(request.head)
         }
-    }
-
-    /// Another site has its own host's name in these, even if that name has been given this address.
-    private func isFromHere(_ request: Request) -> Bool {
-        guard let authority = request.head.authority, isOurs(host(of: authority)) else { return false }
-        if let origin = request.headers[.origin] {
-            guard let start = origin.range(of: "://"), origin[start.upperBound...] == authority else {
-                return false
-            }
-        }
-        // What other sites embed or send is refused; a link or a bookmark leads here.
-        guard let site = request.fetchHeader("Site") else { return true }
-        let isLink = request.method == .get && request.fetchHeader("Mode") == "navigate"
-        return site == "same-origin" || site == "none" || isLink
-    }
-
-    /// A link of another site comes without the cookie.
-    private func isFromElsewhere(_ request: Request) -> Bool {
-        ["cross-site", "same-site"].contains(request.fetchHeader("Site"))
     }
 
     /// Has the browser come once more, from here and with its cookie: a new one would end its session.
@@ -223,24 +218,6 @@ struct RequestGate: Sendable {
             headers: Self.headers(type: "text/html; charset=utf-8"),
             body: ResponseBody(byteBuffer: ByteBuffer(string: place.text))
         )
-    }
-
-    /// An address is nobody's name, so no other site can be given it.
-    private func isOurs(_ host: Substring) -> Bool {
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        let isAddress = host.hasPrefix("[") || (parts.count == 4 && parts.allSatisfy { UInt8($0) != nil })
-        let name = host.lowercased()
-        if case .everybody = options.access {
-            // Whoever mounts the page at another address has to say who may act.
-            return name == "localhost" || name == "[::1]" || (isAddress && host.hasPrefix("127."))
-        }
-        return isAddress || name == "localhost" || options.hosts.contains { $0.lowercased() == name }
-    }
-
-    /// Without the port.
-    private func host(of authority: String) -> Substring {
-        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return authority[...end] }
-        return authority.prefix { $0 != ":" }
     }
 
     private func checkToken(_ visit: Visit) throws(PageError) {
@@ -295,7 +272,8 @@ struct RequestGate: Sendable {
 
     private func setCookie(_ id: String, _ request: Request) -> String {
         let path = options.prefix.isEmpty ? "/" : options.prefix
-        return "\(cookieName(request))=\(id); Path=\(path); HttpOnly; SameSite=Strict"
+        let secure = isEncrypted(request) ? "; Secure" : ""
+        return "\(cookieName(request))=\(id); Path=\(path); HttpOnly; SameSite=Strict\(secure)"
     }
 
     // MARK: - Answers
@@ -326,17 +304,6 @@ struct RequestGate: Sendable {
         Response(status: .seeOther, headers: [.location: place])
     }
 
-    private func refusal(_ request: Request) -> Response {
-        let text =
-            "The request names a host or an origin that is not this page's. Open it by localhost, or start "
-            + "it with the name that you use (sluice serve --host NAME).\n"
-        return Response(
-            status: .forbidden,
-            headers: Self.headers(type: "text/plain; charset=utf-8"),
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
-        )
-    }
-
     private func failure(_ error: any Error, _ visit: Visit) -> Response {
         let (status, text): (HTTPResponse.Status, String)
         switch error {
@@ -350,7 +317,7 @@ struct RequestGate: Sendable {
                 case .notFound: .notFound
                 case .conflict: .conflict
                 }
-        case let error as SluiceError: (status, text) = (.badRequest, error.message)
+        case let error as SluiceError: (status, text) = (Self.status(of: error), error.message)
         default:
             options.logger.error("The operator's page has failed", metadata: ["error": "\(error)"])
             (status, text) = (.internalServerError, "Something failed, which has been logged.")
@@ -358,14 +325,19 @@ struct RequestGate: Sendable {
         var made = Page("Not done")
         made.add("<p class=\"notice bad\" role=\"alert\">\(text)</p>")
         made.add("<p><a class=\"button\" href=\"\(visit.link("/"))\">Overview</a></p>")
-        return html(made, visit, status: status)
+        var response = html(made, visit, status: status)
+        if status == .serviceUnavailable { response.headers[.retryAfter] = "2" }
+        return response
     }
-}
 
-extension Request {
-    /// A header by which browsers say what a request is for.
-    fileprivate func fetchHeader(_ name: String) -> String? {
-        HTTPField.Name("Sec-Fetch-\(name)").flatMap { headers[$0] }
+    /// Whether the request is at fault, or the store cannot be used now.
+    private static func status(of error: SluiceError) -> HTTPResponse.Status {
+        switch error.code {
+        case .databaseLocked, .diskFull, .connectionLost, .suspended, .closed, .fileReplaced:
+            .serviceUnavailable
+        case .inputOutput, .corrupt, .outOfMemory, .unknownCommit, .storage: .internalServerError
+        default: .badRequest
+        }
     }
 }
 #endif

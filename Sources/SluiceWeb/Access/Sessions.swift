@@ -1,5 +1,6 @@
 #if Web
 internal import Foundation
+internal import Sluice
 internal import Synchronization
 
 /// The browsers that have opened the page, in memory.
@@ -16,6 +17,8 @@ final class Sessions: Sendable {
         var notice: String?
         /// The questions that have not been answered, by their tokens, the oldest first.
         fileprivate var questions: [(token: String, question: Question)] = []
+        /// The actions whose payloads it has seen, the newest last.
+        fileprivate var seen: [ActionID] = []
         /// Whether the cookie has come back: each request without one makes a session.
         fileprivate var isBrowser = false
         fileprivate var lastUse: ContinuousClock.Instant
@@ -38,6 +41,8 @@ final class Sessions: Sendable {
     private static let limit = 1_000
     /// The most questions of a browser; older ones have to be asked again.
     private static let questionLimit = 20
+    /// The payloads that a browser sees without another line in the audit log.
+    private static let seenLimit = 50
     /// The most subjects of all questions, some hundred bytes each.
     private static let subjectLimit = 500_000
     /// The most browsers of a person: one token cannot end the sessions of others.
@@ -131,6 +136,23 @@ final class Sessions: Sendable {
             }
             sessions[id]?.questions.remove(at: index)
             return true
+        }
+    }
+
+    /// Notes that a browser sees a payload; false if it has seen it a short while ago.
+    func see(_ action: ActionID, _ id: String) -> Bool {
+        sessions.withLock { sessions in
+            guard let session = sessions[id] else { return true }
+            if session.seen.contains(action) { return false }
+            sessions[id]?.seen = session.seen.suffix(Self.seenLimit - 1) + [action]
+            return true
+        }
+    }
+
+    /// Ends all questions: their subjects are those of another file.
+    func forgetQuestions() {
+        sessions.withLock { sessions in
+            for id in sessions.keys { sessions[id]?.questions = [] }
         }
     }
 

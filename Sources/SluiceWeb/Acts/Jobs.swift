@@ -55,6 +55,9 @@ final class Jobs: Sendable {
         return job
     }
 
+    /// Stops all after their current batches.
+    func stopAll() { for job in all where job.now.end == nil { job.stop() } }
+
     /// Runs the jobs that are started until the task is cancelled, which stops them.
     func run() async {
         await withDiscardingTaskGroup { group in

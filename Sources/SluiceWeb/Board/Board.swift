@@ -56,10 +56,23 @@ final class Board: Sendable {
 
     var totals: Totals { memory.withLock { $0.totals } }
 
-    /// Observes the queues until the task is cancelled or the broker is closed.
-    func follow(_ broker: any ActionBroker, _ clock: any BrokerClock) async {
-        var position: StatusPosition?
+    /// Observes the queues until the task is cancelled, or the broker is closed and no other comes.
+    func follow(_ store: CurrentStore, _ options: OperatorPageOptions) async {
         while !Task.isCancelled {
+            await follow(store.broker, options.clock) { store.loss != nil }
+            guard options.reopen != nil, !Task.isCancelled else { return }
+            do { try await options.clock.sleep(for: .milliseconds(250)) } catch { return }
+        }
+    }
+
+    /// Observes the queues of one broker until it is closed or given up.
+    func follow(
+        _ broker: any ActionBroker,
+        _ clock: any BrokerClock,
+        isLost: () -> Bool = { false }
+    ) async {
+        var position: StatusPosition?
+        while !Task.isCancelled, !isLost() {
             do {
                 for try await update in broker.observe(statuses: .all, after: position) {
                     apply(update.states, gone: update.gone, isSnapshot: update.isSnapshot)
@@ -93,6 +106,11 @@ final class Board: Sendable {
             memory.totals.error = error
             memory.totals.version += 1
         }
+    }
+
+    /// Forgets all queues: those of another file are read.
+    func forget() {
+        memory.withLock { $0 = Memory(totals: Totals(version: $0.totals.version + 1)) }
     }
 
     /// Waits until the first read has ended, a few seconds at most.
@@ -160,15 +178,27 @@ final class Board: Sendable {
     /// Returns the kinds of heads, for the filter: a hundred at most.
     func kinds() -> [String] { memory.withLock { Array($0.kinds.keys.sorted().prefix(100)) } }
 
-    /// The age of the oldest action, or of the oldest in a queue that runs or could run.
-    func oldestAge(at now: Date, ofMoving isOfMoving: Bool = false) -> Duration? {
-        let oldest = memory.withLock { memory in
-            memory.lanes.values.lazy.filter { !isOfMoving || $0.trouble == .moves }.map(\.oldest).min()
-        }
+    /// The age of the oldest action.
+    func oldestAge(at now: Date) -> Duration? {
+        let oldest = memory.withLock { $0.lanes.values.lazy.map(\.oldest).min() }
         return oldest.map { .microseconds(max(Self.microseconds(now) - $0, 0)) }
     }
 
-    private static func microseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1_000_000) }
+    /// Returns queues that run or could run and have an action that does not run, the oldest first.
+    func moving(limit: Int) -> [Lane] {
+        memory.withLock { memory in
+            var found: [Lane] = []
+            for lane in memory.lanes.values
+            where lane.trouble == .moves && (lane.state != .running || lane.status.depth > 1) {
+                if found.count == limit, let last = found.last, lane.oldest >= last.oldest { continue }
+                found.insert(lane, at: found.firstIndex { $0.oldest > lane.oldest } ?? found.endIndex)
+                if found.count > limit { found.removeLast() }
+            }
+            return found
+        }
+    }
+
+    static func microseconds(_ date: Date) -> Int64 { Int64(date.timeIntervalSince1970 * 1_000_000) }
 }
 
 extension Board.Memory {

@@ -8,6 +8,8 @@ final class Surroundings: Sendable {
         var runners: [RunnerFact]?
         var sizes: [(name: String, value: String)] = []
         var holdCount = 0
+        /// `nil` if nobody counts the dead letters.
+        var letterCount: Int?
         /// Why they may be old.
         var error: String?
     }
@@ -18,6 +20,6 @@ final class Surroundings: Sendable {
 
     func set(_ facts: Facts) { memory.withLock { $0 = facts } }
 
-    func fail(_ error: any Error) { memory.withLock { $0.error = "\(error)" } }
+    func fail(_ error: String) { memory.withLock { $0.error = error } }
 }
 #endif

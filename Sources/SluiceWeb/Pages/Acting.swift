@@ -37,29 +37,42 @@ struct Acting {
 
     private func start(_ command: Command, _ subjects: [Subject], _ visit: Visit) async -> String {
         let (site, person) = (site, visit.person)
+        // That of the question: after the file was replaced, its numbers mean others.
+        let broker = site.broker
         let place = command.place
         let fields = place.query.encoded
+        let caller = Caller.current
         let job = site.jobs.start(
             command.sentence,
             by: person,
             total: subjects.count,
             place: place.path + (fields.isEmpty ? "" : "?\(fields)")
         ) { job in
-            let names = subjects.prefix(50).map(\.words).joined(separator: ", ")
-            let begun = "\(LostJobs.start)\(subjects.count) in all: \(names)"
-            await site.audit.note(job.auditedAct, by: person, begun)
-            await withDiscardingTaskGroup { group in
-                group.addTask { await signal(job) }
-                await job.run(subjects) {
-                    await site.audit.keep(job.auditedAct, by: person, job.progressNote)
-                } act: {
-                    try await command.act(on: $0, site.broker, person)
-                }
-                group.cancelAll()
-            }
-            await site.audit.note(job.auditedAct, by: person, job.summary)
+            await Caller.$current.withValue(caller) { await run(job, command, subjects, broker) }
         }
         return visit.link("/job", "id", job.id)
+    }
+
+    private func run(
+        _ job: Job,
+        _ command: Command,
+        _ subjects: [Subject],
+        _ broker: any ActionBroker
+    ) async {
+        let person = job.person
+        let names = subjects.prefix(50).map(\.words).joined(separator: ", ")
+        let begun = "\(LostJobs.start)\(subjects.count) in all: \(names)"
+        await site.audit.note(job.auditedAct, by: person, begun)
+        await withDiscardingTaskGroup { group in
+            group.addTask { await signal(job) }
+            await job.run(subjects) {
+                await site.audit.keep(job.auditedAct, by: person, job.progressNote)
+            } act: {
+                try await command.act(on: $0, broker, person)
+            }
+            group.cancelAll()
+        }
+        await site.audit.note(job.auditedAct, by: person, job.summary)
     }
 
     /// Shows other processes that the job goes on, also while one act takes long.

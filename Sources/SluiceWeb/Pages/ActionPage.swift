@@ -24,7 +24,7 @@ struct ActionPage {
             page.add(page.live("move", moving(state, visit)))
         }
         page.add("<h2>Payload</h2>")
-        page.add(payload(details, visit))
+        page.add(await payload(id, details, visit))
         page.add("<h2>Failed attempts</h2>")
         let attempts = try await site.broker.failedAttempts(of: id)
         page.add(
@@ -96,11 +96,12 @@ struct ActionPage {
     }
 
     /// Payloads can be private: they are read and sent only when somebody asks.
-    private func payload(_ details: ActionState.Details, _ visit: Visit) -> HTML {
+    private func payload(_ id: ActionID, _ details: ActionState.Details, _ visit: Visit) async -> HTML {
         guard visit.query["payload"] == "show" else {
             let query = visit.query.setting("payload", "show")
             return "<p><a class=\"button\" href=\"\(visit.link("/action", query))\">Show the payload</a></p>"
         }
+        await site.noteView(of: id, details, visit)
         let tree = JSONTree(details.payload)
         return """
             <div class="payload">\(tree?.html ?? "<p>No tree: it is too large, or is no JSON.</p>")
@@ -119,6 +120,7 @@ struct ActionPage {
         guard let details = try await site.broker.action(id).details else {
             throw PageError(.notFound, "there is no action \(id) any more")
         }
+        await site.noteView(of: id, details, visit)
         var page = Page("Edit action \(id)", in: "Queues")
         let stored = JSONTree(details.payload)?.lines.joined(separator: "\n") ?? details.payload
         page.add(Self.alert(error))

@@ -49,6 +49,7 @@ struct ConfirmationPage {
             guard let details = try await site.broker.action(id).details else {
                 throw PageError(.notFound, "there is no action \(id) any more")
             }
+            await site.noteView(of: id, details, visit)
             page.add(comparison(details.payload, try command.payload()))
             act = act.setting("was", details.payload.fingerprint)
         }

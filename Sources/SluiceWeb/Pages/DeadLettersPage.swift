@@ -20,24 +20,26 @@ struct DeadLettersPage {
                 throw PageError(.notFound, "dead letter \(text) is gone: begin at the first page")
             }
         }
-        let letters = try await site.broker.deadLetters(
-            filter.pattern,
-            cause: filter.cause,
-            after: last,
-            limit: Self.lettersOnPage + 1
-        )
+        let extract = try await filter.extract(site.broker, after: last, limit: Self.lettersOnPage)
         page.add(letterFilterForm(filter, visit))
-        let table = page.live("letters", letterTable(letters, filter, visit))
+        if let count = site.surroundings.facts.letterCount {
+            page.add(page.live("count", "\(Widgets.count(count, "dead letter")) in all", as: "p"))
+        }
+        let table = page.live("letters", letterTable(extract, filter, visit))
         let matching: HTML = "all that match the filter"
         page.add(Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit))
-        if letters.count > Self.lettersOnPage {
-            let query = visit.query.setting("after", letters[Self.lettersOnPage - 1].id.description)
+        if let last = extract.last {
+            let query = visit.query.setting("after", last.id.description)
             page.add(Widgets.nextPage(visit.link("/dead", query)))
         }
         return page
     }
 
-    private func letterTable(_ letters: [DeadLetter], _ filter: LetterFilter, _ visit: Visit) -> HTML {
+    private func letterTable(
+        _ extract: LetterFilter.Extract,
+        _ filter: LetterFilter,
+        _ visit: Visit
+    ) -> HTML {
         let columns =
             Widgets.selectAll(visit.mayAct)
             + [
@@ -46,7 +48,7 @@ struct DeadLettersPage {
         return Widgets.table(
             "Dead letters",
             columns,
-            letters.prefix(Self.lettersOnPage).map { letter in
+            extract.letters.map { letter in
                 let cells: HTML = """
                     \(Widgets.select("letter", letter.id.description, visit.mayAct))\
                     <th scope="row">\(Widgets.action(letter.id, visit))</th>\
@@ -57,10 +59,12 @@ struct DeadLettersPage {
                     """
                 return Widgets.Row(key: letter.id.description, cells: cells)
             },
-            isCut: letters.count > Self.lettersOnPage,
-            empty: filter.name == nil && filter.cause == nil
-                ? "There are no dead letters: no action has ended without success."
-                : "No dead letter matches. <a href=\"\(visit.link("/dead"))\">Show all</a>"
+            isCut: extract.last != nil,
+            empty: extract.last != nil
+                ? "None of the newest \(LetterFilter.readLimit) matches: the next page reads on."
+                : filter.isEmpty
+                    ? "There are no dead letters: no action has ended without success."
+                    : "No dead letter matches. <a href=\"\(visit.link("/dead"))\">Show all</a>"
         )
     }
 
@@ -70,8 +74,11 @@ struct DeadLettersPage {
         }
         return """
             <form class="filter" method="get" action="\(visit.link("/dead"))" role="search">
-            <label>Queue <input type="search" name="queue-pattern" value="\(exact: filter.name ?? "")" \
-            placeholder="a name, or mail/*" data-search></label>
+            <label>Name <input type="search" name="name" value="\(exact: filter.name ?? "")" \
+            placeholder="part of the queue's name" data-search></label>
+            <label>Kind <input type="search" name="kind" value="\(exact: filter.kind ?? "")"></label>
+            <label>Queue <input type="search" name="queue-pattern" value="\(exact: filter.queue ?? "")" \
+            placeholder="a name, or mail/*"></label>
             <label>Cause <select name="cause"><option value="">any</option>\(causes)</select></label>
             <button>Filter</button> <a class="button" href="\(visit.link("/dead"))">Clear</a></form>
             """

@@ -1,5 +1,6 @@
 #if Web
 internal import Foundation
+internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
@@ -12,6 +13,7 @@ struct LiveUpdates: Sendable {
     }
 
     let page: OperatorPage
+    let seat: LiveSeats.Seat
     let route: OperatorPage.Route
     let visit: Visit
     let path: String
@@ -21,13 +23,18 @@ struct LiveUpdates: Sendable {
 
     /// The time between two looks.
     private static let interval: Duration = .seconds(1)
+    /// Sent at once, so that browsers and proxies know that the stream has begun: the time between two tries.
+    private static let beginning = "retry: 3000\n\n"
     /// After so many looks a page is made again, even if no queue has changed: gates and holds may have.
     private static let longest = 5
 
     var response: Response {
-        Response(
+        var headers = RequestGate.headers(type: "text/event-stream")
+        // nginx would collect the updates.
+        if let name = HTTPField.Name("X-Accel-Buffering") { headers[name] = "no" }
+        return Response(
             status: .ok,
-            headers: RequestGate.headers(type: "text/event-stream"),
+            headers: headers,
             body: ResponseBody(asyncSequence: events)
         )
     }
@@ -36,7 +43,8 @@ struct LiveUpdates: Sendable {
     private var events: AsyncThrowingStream<ByteBuffer, any Error> {
         let memory = Memory()
         return AsyncThrowingStream {
-            while page.isServing, !Task.isCancelled, try await mayLook() {
+            if memory.begins() { return ByteBuffer(string: Self.beginning) }
+            while page.isServing, !Task.isCancelled, seat.isKept, try await mayLook() {
                 if let text = try await news(memory) { return ByteBuffer(string: text) }
                 try await page.options.clock.sleep(for: Self.interval)
             }
@@ -50,9 +58,18 @@ struct LiveUpdates: Sendable {
             var parts: [String: String] = [:]
             var version = -1
             var looks = 0
+            var hasBegun = false
         }
 
         let sent = Mutex(Sent())
+
+        /// Whether it is the first call.
+        func begins() -> Bool {
+            sent.withLock { sent in
+                defer { sent.hasBegun = true }
+                return !sent.hasBegun
+            }
+        }
     }
 
     private func news(_ memory: Memory) async throws -> String? {
@@ -84,7 +101,7 @@ struct LiveUpdates: Sendable {
 
     private func parts() async throws -> [Part] {
         var now = Visit(path: path, query: query, prefix: visit.prefix, now: Date())
-        (now.session, now.person) = (visit.session, visit.person)
+        (now.session, now.person, now.isLive) = (visit.session, visit.person, true)
         let made = try await route.make(page, now)
         let error = Part(id: Layout.errorPart, html: Layout.error(page.error).text)
         return made.parts.map { Part(id: $0.id, html: $0.html.text) } + [error]

@@ -48,12 +48,16 @@ struct OverviewPage {
             ", lease ends \(Widgets.time(lease, visit.now))"
         }
         let runners: HTML = "<a href=\"\(visit.link("/runners"))\">\(names)</a>\(leaseEnd)"
+        let letters = facts.letterCount.map { count -> HTML in
+            "<a href=\"\(visit.link("/dead"))\">\(count)</a>"
+        }
         let oldest = site.board.oldestAge(at: visit.now).map { Widgets.span($0 / .seconds(1)) }
         return """
             \(Widgets.facts(
                 [
                     ("Queues with work", "\(totals.queueCount)"), ("Actions", "\(totals.actionCount)"),
                     ("Running", "\(totals.states[.running] ?? 0)"), ("Oldest action", oldest.map { "\($0)" }),
+                    ("Dead letters", letters),
                     ("Holds", "<a href=\"\(visit.link("/holds"))\">\(facts.holdCount)</a>"),
                     ("Runners", site.options.facts == nil ? nil : runners),
                 ] + facts.sizes.map { ($0.name, "\($0.value)") }
@@ -68,7 +72,7 @@ struct OverviewPage {
             <div class="plots">\
             \(Plot(name: "Enqueued", unit: " a second", values: samples.map(\.enqueued)).html)\
             \(Plot(name: "Ended", unit: " a second", values: samples.map(\.ended)).html)\
-            \(Plot(name: "Latency: oldest that could run", unit: " s", values: samples.map(\.age)).html)</div>
+            \(Plot(name: "Latency: oldest that waits", unit: " s", values: samples.map(\.age)).html)</div>
             """
     }
 }

@@ -31,6 +31,7 @@ struct QueuesPage {
                 """
             )
         }
+        if let name = filter.name, !visit.isLive { page.add(try await deadLetters(of: name, visit)) }
         let table = Widgets.table(
             "Queues",
             Widgets.selectAll(visit.mayAct) + QueueRows.columns,
@@ -50,6 +51,19 @@ struct QueuesPage {
             page.add(Widgets.nextPage(visit.link("/queues", query)))
         }
         return page
+    }
+
+    /// Whoever looks for a customer's queue may look for a message that has become a dead letter.
+    private func deadLetters(of name: String, _ visit: Visit) async throws -> HTML {
+        var filter = LetterFilter()
+        if name.hasSuffix("/*") || name == "*" { filter.queue = name } else { filter.name = name }
+        let limit = LetterFilter.readLimit
+        let found = try await filter.extract(site.broker, limit: limit)
+        guard !found.letters.isEmpty || found.last != nil else { return "" }
+        let count = Widgets.count(found.letters.count, "dead letter")
+        let more = found.last == nil ? "" : " among the newest \(limit)"
+        let link = visit.link("/dead", filter.form)
+        return "<p id=\"dead-count\"><a href=\"\(link)\">\(count) of such queues\(more)</a></p>"
     }
 
     private func filterForm(_ filter: QueueFilter, _ sorting: QueueSorting, _ visit: Visit) -> HTML {

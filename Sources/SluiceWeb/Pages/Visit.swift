@@ -11,6 +11,10 @@ struct Visit: Sendable {
     /// That of nobody before the person is known.
     var session = Sessions.Session.ofNobody
     var person = Operator(name: "", role: .look)
+    /// Whether the page is made again for its live updates: nobody has opened it.
+    var isLive = false
+    /// The session or the person that its connection belongs to; `nil` for strangers.
+    var holder: String?
     /// The prefix of all links.
     let prefix: String
     let now: Date

@@ -1,0 +1,164 @@
+"""Connections that are held without a login, beside operators who work."""
+
+import contextlib
+import os
+import re
+import socket
+import threading
+import time
+
+from served import Served
+from test_access import TOKENS
+
+# `make test` holds fewer for some seconds; SLUICE_FLOOD_SECONDS=600 holds a thousand for ten minutes.
+SECONDS = int(os.environ.get("SLUICE_FLOOD_SECONDS", "8"))
+COUNT = 1_000 if SECONDS >= 60 else 400
+
+
+class Flood(threading.Thread):
+    """Holds connections that each have sent something, and opens each again that is closed."""
+
+    def __init__(self, host, port, count, text):
+        super().__init__(daemon=True)
+        self.place, self.count, self.text = (host, port), count, text
+        self.is_over = threading.Event()
+        self.opened = 0
+
+    def run(self):
+        held = []
+        while not self.is_over.is_set():
+            held = [connection for connection in held if self.is_open(connection)]
+            for _ in range(min(self.count - len(held), 100)):
+                with contextlib.suppress(OSError):
+                    connection = socket.create_connection(self.place, timeout=2)
+                    connection.sendall(self.text)
+                    connection.setblocking(False)
+                    held.append(connection)
+                    self.opened += 1
+            self.is_over.wait(0.2)
+        for connection in held:
+            connection.close()
+
+    @staticmethod
+    def is_open(connection):
+        try:
+            while connection.recv(65_536):
+                pass
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        connection.close()
+        return False
+
+
+class Floods(Served):
+    def setUp(self):
+        super().setUp()
+        self.enqueue("mail/1", {})
+
+    def flood(self, text, count=COUNT):
+        flood = Flood(self.host, self.port, count, text)
+        flood.start()
+        self.addCleanup(flood.join)
+        self.addCleanup(flood.is_over.set)
+        end = time.monotonic() + 60
+        while flood.opened < count:
+            self.assertLess(time.monotonic(), end, f"only {flood.opened} connections")
+            time.sleep(0.05)
+        return flood
+
+    def work(self, cookie, seconds):
+        """Looks and acts as an operator does, on new connections, and returns the slowest answer."""
+        worst, end, count = 0, time.monotonic() + seconds, 0
+        while time.monotonic() < end:
+            for path in ["/", "/queues", "/queue?name=mail/1", "/page.js"]:
+                start = time.monotonic()
+                status, _, text = self.request("GET", path, Cookie=cookie)
+                worst = max(worst, time.monotonic() - start)
+                self.assertEqual(status, 200, f"{path}: {text}")
+                count += 1
+            time.sleep(0.1)
+        self.assertGreater(count, 10)
+        return worst
+
+    def log_in(self):
+        tokens = self.folder / "tokens"
+        tokens.touch(mode=0o600)
+        tokens.write_text(TOKENS)
+        self.serve("--token-file", tokens)
+        return self.new_session()
+
+    def new_session(self):
+        status, headers, _ = self.request("POST", "/login", "key=p9ZcSgN4mYx2w7QkLr5TtA")
+        self.assertEqual(status, 303)
+        return headers["Set-Cookie"].split(";")[0]
+
+    def test_silent_connections(self):
+        """Also beside them somebody can log in."""
+        cookie = self.log_in()
+        self.flood(b"")
+        worst = self.work(cookie, SECONDS)
+        self.work(self.new_session(), 2)
+        print(f"reliability: web, silent connections: {COUNT} for {SECONDS} s, slowest answer {worst * 1_000:.0f} ms")
+        self.assertLess(worst, 5)
+
+    def test_half_requests(self):
+        cookie = self.log_in()
+        self.flood(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ")
+        self.assertLess(self.work(cookie, 4), 5)
+
+    def test_live_updates_of_strangers(self):
+        """Where nobody logs in, a browser that has come back is an operator."""
+        self.serve()
+        cookie = self.request("GET", "/")[1]["Set-Cookie"].split(";")[0]
+        self.flood(b"GET /live?view=/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        worst = self.work(cookie, SECONDS)
+        with socket.create_connection((self.host, self.port), timeout=10) as live:
+            live.sendall(f"GET /live?view=/ HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n".encode())
+            time.sleep(4)
+            self.assertIn(b"event: part", live.recv(65_536))
+            # It goes on, too.
+            self.enqueue("mail/2", {})
+            text = b""
+            while b"mail/2" not in text:
+                part = live.recv(65_536)
+                self.assertNotEqual(part, b"", "the live updates of the operator have ended")
+                text += part
+        print(f"reliability: web, live updates of strangers: {COUNT} for {SECONDS} s, slowest answer "
+              f"{worst * 1_000:.0f} ms")
+        self.assertLess(worst, 5)
+
+    def test_a_connection_without_a_request_ends(self):
+        """Also if a byte comes now and then."""
+        self.serve()
+        for text in [b"", b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "]:
+            with socket.create_connection((self.host, self.port), timeout=1) as connection:
+                connection.sendall(text)
+                start = time.monotonic()
+                while time.monotonic() - start < 30:
+                    with contextlib.suppress(TimeoutError):
+                        if connection.recv(1) == b"":
+                            break
+                    if text:
+                        with contextlib.suppress(OSError):
+                            connection.sendall(b"x")
+                self.assertLess(time.monotonic() - start, 20)
+
+    def test_live_updates_of_one_session(self):
+        """Its oldest ones end, and those of others go on."""
+        self.serve()
+        cookie = self.request("GET", "/")[1]["Set-Cookie"].split(";")[0]
+        lives = []
+        for _ in range(20):
+            live = socket.create_connection((self.host, self.port), timeout=10)
+            self.addCleanup(live.close)
+            live.sendall(f"GET /live?view=/ HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n".encode())
+            self.assertTrue(re.match(rb"HTTP/1.1 200", live.recv(12)))
+            lives.append(live)
+        text = b""
+        while not text.endswith(b"0\r\n\r\n"):
+            part = lives[0].recv(65_536)
+            self.assertNotEqual(part, b"")
+            text += part
+        self.assertEqual(self.request("GET", "/", Cookie=cookie)[0], 200)
