@@ -70,7 +70,9 @@ public struct OperatorServer: Service {
             }
         }
         let limits = HTTP1Channel.Configuration(
-            additionalChannelHandlers: [ConnectionHandler(connections), StalledPeerHandler()],
+            additionalChannelHandlers: [
+                ConnectionHandler(connections, holder: gate.knownHolder), StalledPeerHandler(),
+            ],
             idleTimeout: .seconds(60),
             httpDecoderConfiguration: .init(maxHeaderFieldSize: 16 * 1_024, maxHeaderListSize: 32 * 1_024)
         )

@@ -48,6 +48,34 @@ struct ConnectionsTests {
         #expect(!alone.isClosed)
     }
 
+    @Test("Many that have sent their requests end no new one that is about to, and many silent ones no answer")
+    func phases() {
+        for (phase, other) in [(Connections.Phase.busy, .silent), (.silent, .busy), (.idle, .busy)]
+            as [(Connections.Phase, Connections.Phase)]
+        {
+            let connections = Connections(limit: 8, strangerLimit: 6, holderLimit: 3)
+            let one = Peer().open(connections)
+            connections.set(ObjectIdentifier(one), other)
+            for _ in 0..<100 {
+                let peer = Peer().open(connections)
+                connections.set(ObjectIdentifier(peer), phase)
+            }
+            #expect(!one.isClosed)
+        }
+    }
+
+    @Test("A request whose cookie is known belongs to its session before anybody handles it")
+    func recognition() throws {
+        let channel = EmbeddedChannel(handler: ConnectionHandler(connections) { $0.path })
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        try channel.writeInbound(
+            HTTPRequestPart.head(.init(method: .get, scheme: "http", authority: "a", path: "ada"))
+        )
+        for _ in 0..<100 { Peer().open(connections) }
+        channel.embeddedEventLoop.run()
+        #expect(channel.isActive)
+    }
+
     @Test("A session has its share, of which its oldest connection gives way")
     func sessions() {
         let peers = (0..<4).map { _ in Peer().open(connections) }

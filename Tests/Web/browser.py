@@ -86,6 +86,18 @@ class Browsed(served.Served):
     def open(self, path=""):
         self.driver.get(self.url.rstrip("/") + "/" + path.lstrip("/"))
 
+    def new_tab(self):
+        """Opens a tab that the test's end closes, and returns the one before."""
+        before = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        self.addCleanup(self.close_tab, self.driver.current_window_handle, before)
+        return before
+
+    def close_tab(self, tab, before):
+        self.driver.switch_to.window(tab)
+        self.driver.close()
+        self.driver.switch_to.window(before)
+
     def find(self, selector):
         """An element that no live update replaces."""
         return self.driver.find_element(By.CSS_SELECTOR, selector)

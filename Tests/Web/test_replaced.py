@@ -34,10 +34,7 @@ class Replaced(Browsed):
         self.serve()
         self.open("queue?name=mail/restored")
         self.press("Skip the head")
-        question = self.driver.current_window_handle
-        self.driver.switch_to.new_window("tab")
-        self.addCleanup(self.driver.switch_to.window, question)
-        self.addCleanup(self.driver.close)
+        question = self.new_tab()
         self.open("queues")
         self.wait_for_text("mail/lost")
         self.assertEqual(self.health(), (200, "ok"))

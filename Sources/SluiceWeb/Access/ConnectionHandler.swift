@@ -1,4 +1,5 @@
 #if Web
+internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
 
@@ -15,11 +16,15 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     static let nextLimit: TimeAmount = .seconds(60)
 
     private let connections: Connections
+    private let holder: @Sendable (HTTPRequest) -> String?
     private var id: ObjectIdentifier?
     private var requestsInProgress = 0
     private var timeout: Scheduled<Void>?
 
-    init(_ connections: Connections) { self.connections = connections }
+    /// - Parameter holder: Returns who a request is from, as far as that is known at once.
+    init(_ connections: Connections, holder: @escaping @Sendable (HTTPRequest) -> String? = { _ in nil }) {
+        (self.connections, self.holder) = (connections, holder)
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { if context.channel.isActive { begin(context) } }
 
@@ -36,10 +41,12 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        if case .head = unwrapInboundIn(data) {
+        if case .head(let request) = unwrapInboundIn(data) {
             timeout?.cancel()
             requestsInProgress += 1
             set(.busy)
+            // Now, as strangers may end it before a busy server has handled the request.
+            if let id, let holder = holder(request) { connections.know(id, holder) }
         }
         context.fireChannelRead(data)
     }

@@ -3,9 +3,10 @@ internal import Synchronization
 
 /// The open connections of a server; if there are too many, one is closed.
 ///
-/// Connections without a login have a share of all places, which they share by address. The other places are
-/// for connections whose requests have shown who they are. A new connection always gets a place: the one that
-/// has rested for the longest is closed for it.
+/// Connections without a login have a share of all places, which they share by address and by what they do:
+/// many that have sent a request do not end one that is about to. The other places are for connections whose
+/// requests have shown who they are. A new connection always gets a place: the one that has rested for the
+/// longest is closed for it.
 final class Connections: Sendable {
     /// What a connection does.
     enum Phase: Sendable {
@@ -26,6 +27,14 @@ final class Connections: Sendable {
         var phaseStart = ContinuousClock.now
         /// The session or the person, after the first request of one who is known.
         var holder: String?
+
+        fileprivate var share: Share { Share(address: address, phase: phase) }
+    }
+
+    /// What shares the places of those without a login.
+    fileprivate struct Share: Hashable {
+        let address: String
+        let phase: Phase
     }
 
     /// The most connections.
@@ -101,14 +110,14 @@ extension Connections.Memory {
         return remove(Self.oldest(of: resting.isEmpty ? known : resting))
     }
 
-    /// Those of the address that has the most.
+    /// Those of the address and the phase that have the most.
     private static func largestShare(
         of connections: [ObjectIdentifier: Connections.Connection]
     ) -> [ObjectIdentifier: Connections.Connection] {
-        var counts: [String: Int] = [:]
-        for connection in connections.values { counts[connection.address, default: 0] += 1 }
+        var counts: [Connections.Share: Int] = [:]
+        for connection in connections.values { counts[connection.share, default: 0] += 1 }
         let most = counts.max { $0.value < $1.value }?.key
-        return connections.filter { $0.value.address == most }
+        return connections.filter { $0.value.share == most }
     }
 
     /// The one that has done nothing new for the longest.

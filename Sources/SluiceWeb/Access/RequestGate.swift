@@ -101,7 +101,7 @@ struct RequestGate: Sendable {
                 return loginForm(error: "This token is unknown.", next: form["next"])
             }
             // A cookie that was known before does not lead to it.
-            let new = page.sessions.logIn(person, replacing: cookie(request))
+            let new = page.sessions.logIn(person, replacing: cookie(request.head))
             // Another site's address is no place here.
             var response = redirect(to: place(of: form["next"]))
             response.headers[.setCookie] = setCookie(new.id, request)
@@ -179,7 +179,7 @@ struct RequestGate: Sendable {
                 }
                 throw PageError(.notAuthenticated, "log in to the application first")
             }
-            let (session, isNew) = page.sessions.session(cookie(request))
+            let (session, isNew) = page.sessions.session(cookie(request.head))
             visit.holder = holder(session, isNew: isNew, person)
             if let holder = visit.holder { Caller.current?.know(holder) }
             if isNew { newCookie = setCookie(session.id, request) }
@@ -203,7 +203,7 @@ struct RequestGate: Sendable {
     private func person(_ request: Request) async throws -> Operator? {
         switch options.access {
         case .everybody: Operator(name: "local", role: .act)
-        case .tokens: cookie(request).flatMap { page.sessions.person(of: $0) }
+        case .tokens: cookie(request.head).flatMap { page.sessions.person(of: $0) }
         case .application(let authenticator): try await authenticator.authenticate(request.head)
         }
     }
@@ -249,31 +249,6 @@ struct RequestGate: Sendable {
             guard let form = try await group.next() else { return Form() }
             return form
         }
-    }
-
-    private func cookieName(_ request: Request) -> String {
-        let authority = request.head.authority ?? ""
-        let port = authority.dropFirst(host(of: authority).count).filter(\.isNumber)
-        return Sessions.cookie + (port.isEmpty ? "" : "_\(port)")
-    }
-
-    private func cookie(_ request: Request) -> String? {
-        let name = cookieName(request)
-        for field in request.headers[values: .cookie] {
-            for pair in field.split(separator: ";") {
-                let parts = pair.split(separator: "=", maxSplits: 1)
-                if parts.count == 2, parts[0].trimmingPrefix(" ") == name {
-                    return String(parts[1])
-                }
-            }
-        }
-        return nil
-    }
-
-    private func setCookie(_ id: String, _ request: Request) -> String {
-        let path = options.prefix.isEmpty ? "/" : options.prefix
-        let secure = isEncrypted(request) ? "; Secure" : ""
-        return "\(cookieName(request))=\(id); Path=\(path); HttpOnly; SameSite=Strict\(secure)"
     }
 
     // MARK: - Answers

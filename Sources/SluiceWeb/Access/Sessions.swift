@@ -28,6 +28,10 @@ final class Sessions: Sendable {
 
         fileprivate var subjectCount: Int { questions.reduce(0) { $0 + $1.question.subjects.count } }
 
+        fileprivate func isOver(at now: ContinuousClock.Instant) -> Bool {
+            lastUse.duration(to: now) >= Sessions.lifetime
+        }
+
         /// Whether it ends before another, if there are too many.
         fileprivate func isLess(_ other: Session) -> Bool {
             let value = { (session: Session) in session.person != nil ? 2 : session.isBrowser ? 1 : 0 }
@@ -56,7 +60,7 @@ final class Sessions: Sendable {
     func session(_ id: String?) -> (session: Session, isNew: Bool) {
         let now = ContinuousClock.now
         return sessions.withLock { sessions in
-            if let id, var known = sessions[id], known.lastUse.duration(to: now) < Self.lifetime {
+            if let id, var known = sessions[id], !known.isOver(at: now) {
                 (known.lastUse, known.isBrowser) = (now, true)
                 sessions[id] = known
                 return (known, false)
@@ -93,10 +97,20 @@ final class Sessions: Sendable {
     func person(of id: String) -> Operator? {
         let now = ContinuousClock.now
         return sessions.withLock { sessions in
-            guard let session = sessions[id], session.lastUse.duration(to: now) < Self.lifetime
-            else { return nil }
+            guard let session = sessions[id], !session.isOver(at: now) else { return nil }
             sessions[id]?.lastUse = now
             return session.person
+        }
+    }
+
+    /// Whether a cookie leads to a session; it is not prolonged.
+    func has(_ id: String) -> Bool { sessions.withLock { $0[id]?.isOver(at: .now) == false } }
+
+    /// Whether somebody has logged in with a cookie; the session is not prolonged.
+    func isLoggedIn(_ id: String) -> Bool {
+        sessions.withLock { sessions in
+            guard let session = sessions[id], !session.isOver(at: .now) else { return false }
+            return session.person != nil
         }
     }
 

@@ -43,7 +43,12 @@ struct LiveUpdates: Sendable {
     private var events: AsyncThrowingStream<ByteBuffer, any Error> {
         let memory = Memory()
         return AsyncThrowingStream {
-            if memory.begins() { return ByteBuffer(string: Self.beginning) }
+            switch memory.nextCall() {
+            case 1: return ByteBuffer(string: Self.beginning)
+            // In a flood of strangers, most have lost their seats until then, and no page is made for them.
+            case 2 where visit.holder == nil: try await page.options.clock.sleep(for: Self.interval)
+            default: break
+            }
             while page.isServing, !Task.isCancelled, seat.isKept, try await mayLook() {
                 if let text = try await news(memory) { return ByteBuffer(string: text) }
                 try await page.options.clock.sleep(for: Self.interval)
@@ -58,16 +63,16 @@ struct LiveUpdates: Sendable {
             var parts: [String: String] = [:]
             var version = -1
             var looks = 0
-            var hasBegun = false
+            var callCount = 0
         }
 
         let sent = Mutex(Sent())
 
-        /// Whether it is the first call.
-        func begins() -> Bool {
+        /// The number of a call for more.
+        func nextCall() -> Int {
             sent.withLock { sent in
-                defer { sent.hasBegun = true }
-                return !sent.hasBegun
+                sent.callCount += 1
+                return sent.callCount
             }
         }
     }
