@@ -99,7 +99,7 @@ extension Store {
 
 extension Row {
     /// A time as the views show it: ISO 8601, or a number of microseconds outside the years 0 to 9999.
-    fileprivate func date(_ column: Int32) -> Date? {
+    func date(_ column: Int32) -> Date? {
         guard let text = optionalText(column) else { return nil }
         return (DateTime(text)?.microseconds ?? Int64(text)).map { Timestamp(microseconds: $0).date }
     }

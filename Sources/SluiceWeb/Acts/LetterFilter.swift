@@ -13,7 +13,7 @@ struct LetterFilter: Sendable {
 
     /// How many dead letters are read for one page or one count.
     static let readLimit = 10_000
-    /// How many are read at the same time: each has its payload.
+    /// How many are read at the same time.
     private static let batch = 100
 
     init() {}
@@ -44,19 +44,19 @@ struct LetterFilter: Sendable {
     /// A part of a list.
     struct Extract: Sendable {
         /// The newest first.
-        var letters: [DeadLetter] = []
-        /// The last one that was read, if there may be more.
-        var last: DeadLetter?
+        var letters: [DeadLetterOutline] = []
+        /// The place of the last one that was read, if there may be more.
+        var last: DeadLetterOutline.Place?
     }
 
-    /// Reads the dead letters that match after one, the newest first.
+    /// Reads the dead letters that match after a place, the newest first.
     ///
     /// - Parameters:
     ///   - limit: How many are wanted.
     ///   - readLimit: How many are read at most: of a rare name, a page may have fewer than it has room for.
     func extract(
         _ broker: any ActionBroker,
-        after start: DeadLetter? = nil,
+        after start: DeadLetterOutline.Place? = nil,
         limit: Int,
         readLimit: Int = Self.readLimit
     ) async throws -> Extract {
@@ -65,10 +65,15 @@ struct LetterFilter: Sendable {
         let size = isPlain ? min(limit + 1, Self.batch) : Self.batch
         var (extract, readCount) = (Extract(last: start), 0)
         while readCount < readLimit {
-            let page = try await broker.deadLetters(pattern, cause: cause, after: extract.last, limit: size)
+            let page = try await broker.letterOutlines(
+                pattern,
+                cause: cause,
+                after: extract.last,
+                limit: size
+            )
             readCount += page.count
             for (index, letter) in page.enumerated() {
-                extract.last = letter
+                extract.last = letter.place
                 guard namePart?.occurs(in: letter.queue.rawValue) ?? true,
                     kindPart?.occurs(in: letter.kind) ?? true
                 else { continue }

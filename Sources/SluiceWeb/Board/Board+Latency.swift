@@ -23,7 +23,7 @@ extension Board {
     private func firstWaiting(_ queue: QueueName, _ now: Date, _ broker: any ActionBroker) async -> Int64? {
         let pattern = QueuePattern(queue.rawValue)
         // A queue that cannot be read has no part in the latency: the page says why elsewhere.
-        guard let actions = try? await broker.actionSummaries(pattern, limit: Self.latencyActions) else {
+        guard let actions = try? await broker.outlines(pattern, limit: Self.latencyActions) else {
             return nil
         }
         let due = actions.filter { action in

@@ -13,14 +13,8 @@ struct DeadLettersPage {
     func deadLetters(_ visit: Visit) async throws -> Page {
         var page = Page("Dead letters", in: "Dead letters")
         let filter = try LetterFilter(visit.query)
-        var last: DeadLetter?
-        if let text = visit.query["after"] {
-            last = try await site.broker.deadLetter(try ActionID(field: visit.query["after"]))
-            if last == nil {
-                throw PageError(.notFound, "dead letter \(text) is gone: begin at the first page")
-            }
-        }
-        let extract = try await filter.extract(site.broker, after: last, limit: Self.lettersOnPage)
+        let start = try visit.query["after"].map(DeadLetterOutline.Place.init(field:))
+        let extract = try await filter.extract(site.broker, after: start, limit: Self.lettersOnPage)
         page.add(letterFilterForm(filter, visit))
         if let count = site.surroundings.facts.letterCount {
             page.add(page.live("count", "\(Widgets.count(count, "dead letter")) in all", as: "p"))
@@ -29,7 +23,7 @@ struct DeadLettersPage {
         let matching: HTML = "all that match the filter"
         page.add(Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit))
         if let last = extract.last {
-            let query = visit.query.setting("after", last.id.description)
+            let query = visit.query.setting("after", last.field)
             page.add(Widgets.nextPage(visit.link("/dead", query)))
         }
         return page
@@ -60,12 +54,24 @@ struct DeadLettersPage {
                 return Widgets.Row(key: letter.id.description, cells: cells)
             },
             isCut: extract.last != nil,
-            empty: extract.last != nil
-                ? "None of the newest \(LetterFilter.readLimit) matches: the next page reads on."
-                : filter.isEmpty
-                    ? "There are no dead letters: no action has ended without success."
-                    : "No dead letter matches. <a href=\"\(visit.link("/dead"))\">Show all</a>"
+            empty: emptyText(extract, filter, visit)
         )
+    }
+
+    private func emptyText(
+        _ extract: LetterFilter.Extract,
+        _ filter: LetterFilter,
+        _ visit: Visit
+    ) -> HTML {
+        if extract.last != nil {
+            return "None of the \(LetterFilter.readLimit) that were read matches: the next page reads on."
+        }
+        if visit.query["after"] != nil {
+            let first = visit.link("/dead", visit.query.setting("after", nil))
+            return "No more dead letters follow here. <a href=\"\(first)\">Show the first page</a>"
+        }
+        if filter.isEmpty { return "There are no dead letters: no action has ended without success." }
+        return "No dead letter matches. <a href=\"\(visit.link("/dead"))\">Show all</a>"
     }
 
     private func letterFilterForm(_ filter: LetterFilter, _ visit: Visit) -> HTML {
@@ -82,6 +88,19 @@ struct DeadLettersPage {
             <label>Cause <select name="cause"><option value="">any</option>\(causes)</select></label>
             <button>Filter</button> <a class="button" href="\(visit.link("/dead"))">Clear</a></form>
             """
+    }
+}
+
+extension DeadLetterOutline.Place {
+    /// Its text in a query.
+    fileprivate var field: String { "\(diedAt.microseconds)-\(id)" }
+
+    fileprivate init(field text: String) throws(PageError) {
+        let parts = text.split(separator: "-", maxSplits: 1)
+        guard parts.count == 2, let time = Int64(parts[0]) else {
+            throw PageError(.invalid, "'\(text)' is no place of a dead letter: begin at the first page")
+        }
+        self.init(diedAt: Timestamp(microseconds: time), id: try ActionID(field: String(parts[1])))
     }
 }
 #endif

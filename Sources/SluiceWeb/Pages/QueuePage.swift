@@ -24,9 +24,9 @@ struct QueuePage {
         if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
         let first = try Self.place(visit.query["from"])
         let limit = first + Self.actionsOnPage + 1
-        let actions = try await site.broker.actionSummaries(QueuePattern(name), limit: limit).dropFirst(first)
+        let actions = try await site.broker.outlines(QueuePattern(name), limit: limit).dropFirst(first)
         page.add("<h2>Actions, in the order in which they run</h2>")
-        page.add(actionList(actions, status, isLive: first == 0, &page, visit))
+        page.add(actionList(actions, status, isFirst: first == 0, &page, visit))
         if actions.count > Self.actionsOnPage {
             let end = first + Self.actionsOnPage
             page.add("<p>\(first + 1) to \(end) of \(status.depth).</p>")
@@ -93,26 +93,32 @@ struct QueuePage {
         return "<p class=\"acts\">\(acts)<a class=\"button\" href=\"\(enqueue)\">Enqueue an action</a></p>"
     }
 
-    /// - Parameter isLive: Whether it is the first page: actions leave others for the page before.
+    /// - Parameter isFirst: Whether it is the first page, which is live: actions leave others for it.
     private func actionList(
-        _ actions: ArraySlice<ActionSummary>,
+        _ actions: ArraySlice<ActionOutline>,
         _ status: QueueStatus,
-        isLive: Bool,
+        isFirst: Bool,
         _ page: inout Page,
         _ visit: Visit
     ) -> HTML {
-        let table = actionTable(actions, visit)
+        let first = visit.link("/queue", "name", status.queue.rawValue)
+        let end: HTML = "No more actions follow here. <a href=\"\(first)\">Show the first page</a>"
+        let table = actionTable(actions, visit, empty: isFirst ? "No actions." : end)
         return Widgets.acts(
             [.move, .remove],
             Form().setting("queue", status.queue.rawValue),
             matching: page.live("matching", "all \(status.depth) of this queue", as: "span"),
             more: "<label>To queue <input name=\"to\"></label> ",
-            isLive ? page.live("actions", table) : "<p>As it was when you opened it.</p>\(table)",
+            isFirst ? page.live("actions", table) : "<p>As it was when you opened it.</p>\(table)",
             visit
         )
     }
 
-    private func actionTable(_ actions: ArraySlice<ActionSummary>, _ visit: Visit) -> HTML {
+    private func actionTable(
+        _ actions: ArraySlice<ActionOutline>,
+        _ visit: Visit,
+        empty: HTML
+    ) -> HTML {
         Widgets.table(
             "Actions",
             Widgets.selectAll(visit.mayAct) + [
@@ -137,7 +143,7 @@ struct QueuePage {
                 return Widgets.Row(key: action.id.description, cells: cells)
             },
             isCut: actions.count > Self.actionsOnPage,
-            empty: "No actions."
+            empty: empty
         )
     }
 

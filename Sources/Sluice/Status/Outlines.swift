@@ -1,0 +1,113 @@
+#if canImport(FoundationEssentials)
+package import struct FoundationEssentials.Date
+#else
+package import struct Foundation.Date
+#endif
+
+/// What a list shows of an action: not the payload, which can have megabytes.
+package struct ActionOutline: Sendable {
+    package let id: ActionID
+    package let kind: String
+    package let attempts: Int
+    package let runningSince: Date?
+    package let nextAttemptAt: Date?
+    package let notBefore: Date?
+    package let enqueuedAt: Date
+    package let lastError: String?
+
+    package init(
+        id: ActionID,
+        kind: String,
+        attempts: Int,
+        runningSince: Date?,
+        nextAttemptAt: Date?,
+        notBefore: Date?,
+        enqueuedAt: Date,
+        lastError: String?
+    ) {
+        self.id = id
+        self.kind = kind
+        self.attempts = attempts
+        self.runningSince = runningSince
+        self.nextAttemptAt = nextAttemptAt
+        self.notBefore = notBefore
+        self.enqueuedAt = enqueuedAt
+        self.lastError = lastError
+    }
+}
+
+/// What a list shows of a dead letter: not the payload, which can have megabytes.
+package struct DeadLetterOutline: Sendable {
+    package let id: ActionID
+    package let queue: QueueName
+    package let kind: String
+    package let cause: DeadLetterCause
+    package let error: String
+    package let attempts: Int
+    package let diedAt: Date
+
+    package init(
+        id: ActionID,
+        queue: QueueName,
+        kind: String,
+        cause: DeadLetterCause,
+        error: String,
+        attempts: Int,
+        diedAt: Date
+    ) {
+        self.id = id
+        self.queue = queue
+        self.kind = kind
+        self.cause = cause
+        self.error = error
+        self.attempts = attempts
+        self.diedAt = diedAt
+    }
+}
+
+extension DeadLetterOutline {
+    /// A place in the order of dead letters, the newest first; it stays when its letter is gone.
+    package struct Place: Sendable {
+        package let diedAt: Timestamp
+        package let id: ActionID
+
+        package init(diedAt: Timestamp, id: ActionID) { (self.diedAt, self.id) = (diedAt, id) }
+    }
+
+    package var place: Place { Place(diedAt: Timestamp(diedAt), id: id) }
+}
+
+/// Lists that read no payloads.
+package protocol OutlineLists: Sendable {
+    /// Returns waiting and running actions, in the order of `actionSummaries(_:limit:)`.
+    func actionOutlines(
+        _ pattern: QueuePattern,
+        limit: Int
+    ) async throws(SluiceError) -> [ActionOutline]
+    /// Returns dead letters, in the order of `deadLetters(_:cause:after:limit:)`.
+    func deadLetterOutlines(
+        _ pattern: QueuePattern,
+        cause: DeadLetterCause?,
+        after last: DeadLetterOutline.Place?,
+        limit: Int
+    ) async throws(SluiceError) -> [DeadLetterOutline]
+}
+
+extension Broker: OutlineLists {
+    package func actionOutlines(
+        _ pattern: QueuePattern,
+        limit: Int
+    ) async throws(SluiceError) -> [ActionOutline] {
+        try await store.actionOutlines(pattern.form(), limit: limit)
+    }
+
+    package func deadLetterOutlines(
+        _ pattern: QueuePattern,
+        cause: DeadLetterCause?,
+        after last: DeadLetterOutline.Place?,
+        limit: Int
+    ) async throws(SluiceError) -> [DeadLetterOutline] {
+        let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
+        return try await store.deadLetterOutlines(filter, after: last, limit: limit)
+    }
+}
