@@ -68,8 +68,10 @@ final class Job: Sendable {
             await note()
             next = now.count + step
         }
-        progress.withLock { $0.end = Date() }
     }
+
+    /// Notes that all is done and written: whoever sees the end finds it in the audit log.
+    func finish() { progress.withLock { $0.end = Date() } }
 
     private func act(on subject: Subject, _ act: @Sendable (Subject) async throws -> String) async {
         do {

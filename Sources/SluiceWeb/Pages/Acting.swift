@@ -73,6 +73,7 @@ struct Acting {
             group.cancelAll()
         }
         await site.audit.note(job.auditedAct, by: person, job.summary)
+        job.finish()
     }
 
     /// Shows other processes that the job goes on, also while one act takes long.
