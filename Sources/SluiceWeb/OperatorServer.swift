@@ -63,6 +63,12 @@ public struct OperatorServer: Service {
         page.addRoutes(to: router)
         let gate = RequestGate(page: page)
         router.get("**") { request, _ in await gate.missing(request) }
+        // Nor are the paths that lead to the prefix.
+        var parts = page.options.prefix.split(separator: "/")
+        while parts.popLast() != nil {
+            let path = RouterPath("/" + parts.joined(separator: "/"))
+            router.get(path) { request, _ in await gate.missing(request) }
+        }
         // The root is no child of itself.
         for place in ["/", "**"] as [RouterPath] {
             for method in [.post, .put, .patch, .delete, .options] as [HTTPRequest.Method] {

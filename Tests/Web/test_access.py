@@ -147,7 +147,7 @@ class Requests(Served):
         """Each is refused with a sentence, and no field is an error of the server."""
         self.serve()
         for path in ["/queues?state=none", "/queue", "/action?id=0", "/action?id=99999999999999999999", "/job?id=9",
-                     "/dead?cause=none", "/queue?name=a&from=-1", "/holds?after=x", "/dead?after=77", "/confirm?act=none", "/confirm?act=retry",
+                     "/dead?cause=none", "/queue?name=a&from=-1", "/holds?after=x", "/dead?after=77", "/dead?after=x-1", "/confirm?act=none", "/confirm?act=retry",
                      "/confirm?act=end&hold=x", "/live?view=/none", "/queue?name=%00", "/queues?after=x.y"]:
             status, _, text = self.request("GET", path)
             self.assertLess(status, 500, path)
@@ -304,3 +304,8 @@ class Prefix(Browsed):
         self.press("Hold")
         self.confirm("Hold")
         self.assertIn("held", self.text())
+        # Whoever forgets the prefix is led to it, and a slash more or less does not matter.
+        for path, expected in [("/", 404), ("/ops", 404), ("/ops/queues", 200), ("/ops/queues//", 200)]:
+            status, _, text = self.request("GET", path)
+            self.assertEqual(status, expected, path)
+            self.assertIn('href="/ops/queues/"', text, path)

@@ -70,16 +70,14 @@ class Floods(Served):
 
     def work(self, cookie, seconds):
         """Looks and acts as an operator does, on new connections, and returns the slowest answer."""
-        worst, end, count = 0, time.monotonic() + seconds, 0
+        worst, end = 0, time.monotonic() + seconds
         while time.monotonic() < end:
             for path in ["/", "/queues", "/queue?name=mail/1", "/page.js"]:
                 start = time.monotonic()
                 status, _, text = self.request("GET", path, Cookie=cookie)
                 worst = max(worst, time.monotonic() - start)
                 self.assertEqual(status, 200, f"{path}: {text}")
-                count += 1
             time.sleep(0.1)
-        self.assertGreater(count, 10)
         return worst
 
     def log_in(self):

@@ -50,6 +50,11 @@ struct Command: Sendable {
         }
     }
 
+    /// The field with the query of the list that an act was chosen in: its filter, its order and its page.
+    static let listField = "list"
+
+    private var list: Form? { form[Self.listField].map { Form($0) } }
+
     /// Where a browser goes afterwards, below the prefix.
     var place: (path: String, query: Form) {
         if verb == .remove || form["then"] == "retry", let queue = form["queue"] {
@@ -58,8 +63,8 @@ struct Command: Sendable {
         }
         return switch subjects {
         case .selected(let subjects): place(of: subjects[0], isAlone: subjects.count == 1)
-        case .matchingQueues(let filter): ("/queues", filter.form)
-        case .matchingLetters(let filter): ("/dead", filter.form)
+        case .matchingQueues(let filter): ("/queues", list ?? filter.form)
+        case .matchingLetters(let filter): ("/dead", list ?? filter.form)
         case .actions(let queue): ("/queue", Form().setting("name", queue.rawValue))
         case .gates: ("/gates", Form())
         case .holds: ("/holds", Form())
@@ -71,9 +76,10 @@ struct Command: Sendable {
         case .queue(let name, _) where name.isPattern: ("/holds", Form())
         case .queue(let name, _) where isAlone: ("/queue", Form().setting("name", name.rawValue))
         case .action(let id) where isAlone: ("/action", Form().setting("id", id.description))
-        case .queue: ("/queues", Form())
-        case .action, .newAction: ("/queue", Form().setting("name", form["queue"]))
-        case .letter: ("/dead", Form())
+        case .queue: ("/queues", list ?? Form())
+        case .action: ("/queue", list ?? Form().setting("name", form["queue"]))
+        case .newAction: ("/queue", Form().setting("name", form["queue"]))
+        case .letter: ("/dead", list ?? Form())
         case .gate: ("/gates", Form())
         case .hold: ("/holds", Form())
         }

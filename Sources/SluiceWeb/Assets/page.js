@@ -223,10 +223,16 @@ function span(seconds) {
   return `${Math.floor(whole / 86400)} d ${Math.floor(whole % 86400 / 3600)} h`;
 }
 
+// How far the browser's clock is behind: of two clocks, an age would be too long, or lie ahead.
+const [loading] = performance.getEntriesByType("navigation");
+const lag = Date.parse(document.body.dataset.now) - performance.timeOrigin - (loading?.responseStart ?? 0);
+
 function run() {
-  const now = Date.now();
+  const now = Date.now() + lag;
   for (const time of document.querySelectorAll("time")) {
     const seconds = (Date.parse(time.dateTime) - now) / 1000;
+    // Of a year with more than four digits, the text stays as it came.
+    if (Number.isNaN(seconds)) continue;
     const text = seconds > 0 ? `in ${span(seconds)}` : `${span(-seconds)} ago`;
     if (time.textContent !== text) time.textContent = text;
   }

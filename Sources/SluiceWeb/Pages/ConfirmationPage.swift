@@ -44,6 +44,7 @@ struct ConfirmationPage {
         if case .matchingQueues(let filter) = command.subjects {
             // Without the selected ones.
             act = filter.form.setting("act", command.verb.rawValue).setting("scope", "matching")
+                .setting(Command.listField, fields[Command.listField])
         }
         if command.verb == .edit, case .action(let id) = subjects.first {
             guard let details = try await site.broker.action(id).details else {

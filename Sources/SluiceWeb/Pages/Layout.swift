@@ -28,7 +28,8 @@ struct Layout {
             d='M0 1h8v1H0zM1 3h6v1H1zM2 5h4v1H2z' fill='%230550ae'/%3E%3C/svg%3E">
             <link rel="stylesheet" href="\(visit.link("/page.css"))">
             <script src="\(visit.link("/page.js"))" defer></script></head>
-            <body\(page.parts.isEmpty ? "" : " data-live=\"\(live)\"" as HTML)>
+            <body data-now="\(Widgets.exact(visit.now))"\
+            \(page.parts.isEmpty ? "" : " data-live=\"\(live)\"" as HTML)>
             <a class="skip" href="#main">Skip to content</a>
             <header><p class="title"><a href="\(visit.link("/"))">\(options.title)</a></p>
             \(page.isBare ? "" : navigation(page, visit))</header>

@@ -37,11 +37,7 @@ struct QueuesPage {
             Widgets.selectAll(visit.mayAct) + QueueRows.columns,
             extract.lanes.map { QueueRows.row($0, visit, isSelectable: visit.mayAct) },
             isCut: extract.next != nil,
-            empty: site.board.totals.isComplete
-                ? """
-                No queue with work matches. <a href="\(visit.link("/queues"))">Show all queues</a>, or \
-                <a href="\(visit.link("/enqueue"))">enqueue an action</a>.
-                """ : "The queues are being read; reload this page in a moment."
+            empty: emptyText(extract, visit)
         )
         let matching = page.live("matching", "all \(extract.count) that match the filter", as: "span")
         let list = page.live("queues", table)
@@ -51,6 +47,20 @@ struct QueuesPage {
             page.add(Widgets.nextPage(visit.link("/queues", query)))
         }
         return page
+    }
+
+    private func emptyText(_ extract: Board.Extract, _ visit: Visit) -> HTML {
+        guard site.board.totals.isComplete else {
+            return "The queues are being read; reload this page in a moment."
+        }
+        if extract.count > 0 {
+            let first = visit.link("/queues", visit.query.setting("after", nil))
+            return "No more queues follow here. <a href=\"\(first)\">Show the first page</a>"
+        }
+        return """
+            No queue with work matches. <a href="\(visit.link("/queues"))">Show all queues</a>, or \
+            <a href="\(visit.link("/enqueue"))">enqueue an action</a>.
+            """
     }
 
     /// Whoever looks for a customer's queue may look for a message that has become a dead letter.

@@ -150,7 +150,8 @@ enum Widgets {
     ) -> HTML {
         guard visit.mayAct else { return table }
         return """
-            <form class="list" method="post" action="\(visit.link("/confirm"))">\(all.hiddenFields)
+            <form class="list" method="post" action="\(visit.link("/confirm"))">\(all.hiddenFields)\
+            \(Form().setting(Command.listField, visit.query.encoded).hiddenFields)
             <fieldset class="acts"><legend>Act on several</legend>\(more)\(verbs.map { choice($0) })
             <label><input type="radio" name="scope" value="selected" checked> those selected</label>
             <label><input type="radio" name="scope" value="matching" data-matching> \(matching)</label>
