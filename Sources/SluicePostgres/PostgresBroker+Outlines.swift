@@ -33,7 +33,7 @@ extension PostgresBroker: OutlineLists {
     package func deadLetterOutlines(
         _ pattern: QueuePattern,
         cause: DeadLetterCause?,
-        after last: DeadLetterOutline.Place?,
+        after last: DeadLetterPlace?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetterOutline] {
         _ = try pattern.form()

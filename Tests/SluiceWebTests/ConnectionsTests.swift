@@ -48,7 +48,7 @@ struct ConnectionsTests {
         #expect(!alone.isClosed)
     }
 
-    @Test("Many that have sent their requests end no new one that is about to, and many silent ones no answer")
+    @Test("Many that have sent requests end no new one that is about to, and many silent ones no answer")
     func phases() {
         for (phase, other) in [(Connections.Phase.busy, .silent), (.silent, .busy), (.idle, .busy)]
             as [(Connections.Phase, Connections.Phase)]

@@ -306,6 +306,23 @@ class Live(Browsed):
         self.serve("--port", str(self.port))
         self.wait_for_text("2", "#actions tbody tr:nth-child(2) th")
 
+    def test_a_page_that_cannot_be_made_again(self):
+        """It says why, not that the connection is lost."""
+        self.enqueue("mail/1", {})
+        self.enqueue("mail/2", {})
+        self.serve()
+        self.open("queues")
+        self.click("thead input")
+        self.press("Hold")
+        self.confirm("Hold")
+        self.wait_for_text("2 held", "#progress")
+        self.end(self.page, signal.SIGKILL)
+        self.wait_for_text("Not up to date", "#stale")
+        self.serve("--port", str(self.port))
+        self.wait_for_text("there is no such job since this page was started", "#error")
+        self.assertEqual(self.text("#stale"), "")
+        self.assertIn("2 held", self.text("#progress"))
+
     def test_the_broker_is_killed_and_started(self):
         self.enqueue("mail/1", {"text": "unreachable"})
         runner = self.run_queues("--retry-delay", "60")

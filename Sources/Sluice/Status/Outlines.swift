@@ -65,16 +65,16 @@ package struct DeadLetterOutline: Sendable {
     }
 }
 
+/// A place in the order of dead letters, the newest first; it stays when its letter is gone.
+package struct DeadLetterPlace: Sendable {
+    package let diedAt: Timestamp
+    package let id: ActionID
+
+    package init(diedAt: Timestamp, id: ActionID) { (self.diedAt, self.id) = (diedAt, id) }
+}
+
 extension DeadLetterOutline {
-    /// A place in the order of dead letters, the newest first; it stays when its letter is gone.
-    package struct Place: Sendable {
-        package let diedAt: Timestamp
-        package let id: ActionID
-
-        package init(diedAt: Timestamp, id: ActionID) { (self.diedAt, self.id) = (diedAt, id) }
-    }
-
-    package var place: Place { Place(diedAt: Timestamp(diedAt), id: id) }
+    package var place: DeadLetterPlace { DeadLetterPlace(diedAt: Timestamp(diedAt), id: id) }
 }
 
 /// Lists that read no payloads.
@@ -88,26 +88,7 @@ package protocol OutlineLists: Sendable {
     func deadLetterOutlines(
         _ pattern: QueuePattern,
         cause: DeadLetterCause?,
-        after last: DeadLetterOutline.Place?,
+        after last: DeadLetterPlace?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetterOutline]
-}
-
-extension Broker: OutlineLists {
-    package func actionOutlines(
-        _ pattern: QueuePattern,
-        limit: Int
-    ) async throws(SluiceError) -> [ActionOutline] {
-        try await store.actionOutlines(pattern.form(), limit: limit)
-    }
-
-    package func deadLetterOutlines(
-        _ pattern: QueuePattern,
-        cause: DeadLetterCause?,
-        after last: DeadLetterOutline.Place?,
-        limit: Int
-    ) async throws(SluiceError) -> [DeadLetterOutline] {
-        let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
-        return try await store.deadLetterOutlines(filter, after: last, limit: limit)
-    }
 }

@@ -36,7 +36,7 @@ extension Store {
 
     func deadLetterOutlines(
         _ filter: DeadLetterFilter,
-        after last: DeadLetterOutline.Place?,
+        after last: DeadLetterPlace?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetterOutline] {
         let (first, end) = filter.form.bounds

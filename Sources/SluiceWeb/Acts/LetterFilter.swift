@@ -46,7 +46,7 @@ struct LetterFilter: Sendable {
         /// The newest first.
         var letters: [DeadLetterOutline] = []
         /// The place of the last one that was read, if there may be more.
-        var last: DeadLetterOutline.Place?
+        var last: DeadLetterPlace?
     }
 
     /// Reads the dead letters that match after a place, the newest first.
@@ -56,7 +56,7 @@ struct LetterFilter: Sendable {
     ///   - readLimit: How many are read at most: of a rare name, a page may have fewer than it has room for.
     func extract(
         _ broker: any ActionBroker,
-        after start: DeadLetterOutline.Place? = nil,
+        after start: DeadLetterPlace? = nil,
         limit: Int,
         readLimit: Int = Self.readLimit
     ) async throws -> Extract {

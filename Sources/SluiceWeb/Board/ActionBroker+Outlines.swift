@@ -16,7 +16,7 @@ extension ActionBroker {
     func letterOutlines(
         _ pattern: QueuePattern,
         cause: DeadLetterCause?,
-        after last: DeadLetterOutline.Place?,
+        after last: DeadLetterPlace?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetterOutline] {
         if let lists = self as? any OutlineLists {
@@ -59,7 +59,7 @@ extension DeadLetterOutline {
 
 extension DeadLetter {
     /// A place in a list, of which only the time and the number count.
-    fileprivate init(at place: DeadLetterOutline.Place) {
+    fileprivate init(at place: DeadLetterPlace) {
         self.init(
             id: place.id,
             queue: "place",

@@ -13,7 +13,7 @@ struct DeadLettersPage {
     func deadLetters(_ visit: Visit) async throws -> Page {
         var page = Page("Dead letters", in: "Dead letters")
         let filter = try LetterFilter(visit.query)
-        let start = try visit.query["after"].map(DeadLetterOutline.Place.init(field:))
+        let start = try visit.query["after"].map(DeadLetterPlace.init(field:))
         let extract = try await filter.extract(site.broker, after: start, limit: Self.lettersOnPage)
         page.add(letterFilterForm(filter, visit))
         if let count = site.surroundings.facts.letterCount {
@@ -91,7 +91,7 @@ struct DeadLettersPage {
     }
 }
 
-extension DeadLetterOutline.Place {
+extension DeadLetterPlace {
     /// Its text in a query.
     fileprivate var field: String { "\(diedAt.microseconds)-\(id)" }
 

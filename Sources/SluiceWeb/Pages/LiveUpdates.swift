@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import Sluice
 internal import Synchronization
 
 /// Sends the parts of a page that have changed, as Server-Sent Events, once a second at most.
@@ -107,9 +108,17 @@ struct LiveUpdates: Sendable {
     private func parts() async throws -> [Part] {
         var now = Visit(path: path, query: query, prefix: visit.prefix, now: Date())
         (now.session, now.person, now.isLive) = (visit.session, visit.person, true)
-        let made = try await route.make(page, now)
-        let error = Part(id: Layout.errorPart, html: Layout.error(page.error).text)
-        return made.parts.map { Part(id: $0.id, html: $0.html.text) } + [error]
+        var parts: [Part] = []
+        var problem: String?
+        // If the stream ended, browsers would try it again for ever, and say that the connection is lost.
+        do {
+            parts = try await route.make(page, now).parts.map { Part(id: $0.id, html: $0.html.text) }
+        } catch let error as PageError {
+            problem = error.message
+        } catch let error as SluiceError {
+            problem = error.message
+        }
+        return parts + [Part(id: Layout.errorPart, html: Layout.error(page.error ?? problem).text)]
     }
 }
 #endif
