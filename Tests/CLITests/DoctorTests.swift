@@ -124,6 +124,29 @@ import Testing
         #expect(advice?.hasSuffix("the line `queues` here show them as running") == true)
     }
 
+    @Test("Beside queues that a process elsewhere runs stands which it is, and when its lease ends")
+    func elsewhere() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let claims = try await place.sql(
+            """
+            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us)
+            SELECT 99, 4711, 'another', 0, 2000000000000000;
+            INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size)
+            SELECT queue_id, 0, id, (99 << 32) + 1, enqueued_at_us, 0 FROM sluice_action_rows;
+            SELECT count(*) FROM sluice_claim_rows
+            """
+        )
+        #expect(claims == "1")
+        let shown = try await place.sluice("queues")
+        #expect(
+            shown.errors
+                == "sluice: process 4711, in another container or on another machine, runs 1 action; if it "
+                + "has gone, others run them when its lease ends, at 2033-05-18T03:33:20.000000Z\n"
+        )
+        #expect(try await place.sluice("queues", "--json").errors.isEmpty)
+    }
+
     @Test("The processes that run the queues are named, with what each runs")
     func runners() {
         #expect(Doctor.text([]) == "none")

@@ -1,5 +1,4 @@
 internal import Logging
-internal import SluiceSQLite
 internal import Synchronization
 
 /// Finds what somebody has probably forgotten: a route, or the opening of a gate.
@@ -112,32 +111,6 @@ extension Broker {
                 metadata: gates.count == 1
                     ? ["gate": "\(first)"] : ["gate": "\(first)", "count": "\(gates.count)"]
             )
-        }
-    }
-}
-
-extension Store {
-    /// Returns the patterns that match no queue that any action has named.
-    fileprivate func patternsWithoutQueue(_ patterns: [QueuePattern]) async throws -> [QueuePattern] {
-        guard !patterns.isEmpty else { return [] }
-        return try await read { connection in
-            try patterns.filter { pattern in
-                let (first, last) = try pattern.form().bounds
-                return try !connection.cached(
-                    "SELECT 1 FROM sluice_queue_rows WHERE name >= ?1 AND (?2 IS NULL OR name < ?2) LIMIT 1"
-                ).bind(1, first).bind(2, last).hasRow()
-            }
-        }
-    }
-
-    /// Returns the gates that were never opened or closed.
-    fileprivate func gatesWithoutRow(_ gates: Set<GateName>) async throws -> [GateName] {
-        guard !gates.isEmpty else { return [] }
-        return try await read { connection in
-            try gates.filter { gate in
-                try !connection.cached("SELECT 1 FROM sluice_gate_rows WHERE name = ?1")
-                    .bind(1, gate.rawValue).hasRow()
-            }
         }
     }
 }

@@ -65,15 +65,23 @@ enum Leftovers {
 }
 
 extension Broker {
-    /// Reports commands of killed runs that are still being ended, since their actions wait for that.
-    func remarkOnLeftovers() async {
+    /// Reports the owners of actions that wait for something which cannot be seen in the file's queues: the
+    /// end of commands of a killed run, or of the lease of a process elsewhere, which may have gone.
+    func remarkOnOwners() async {
         guard let runners = try? await store.runningProcesses() else { return }
         for runner in runners {
-            guard let keeper = runner.keeper else { continue }
-            Terminal.remark(
-                "process \(runner.pid), which ran the queues, has died: its actions wait until process "
-                    + "\(keeper) has ended its commands"
-            )
+            if let keeper = runner.keeper {
+                Terminal.remark(
+                    "process \(runner.pid), which ran the queues, has died: its actions wait until process "
+                        + "\(keeper) has ended its commands"
+                )
+            } else if runner.lives == nil, runner.runningCount > 0, !runner.isLeaseOver {
+                let actions = runner.runningCount == 1 ? "1 action" : "\(runner.runningCount) actions"
+                Terminal.remark(
+                    "process \(runner.pid), in another container or on another machine, runs \(actions); if "
+                        + "it has gone, others run them when its lease ends, at \(runner.leaseUntil.iso8601)"
+                )
+            }
         }
     }
 }

@@ -14,8 +14,8 @@ extension PostgresBroker: ToolBroker {
     /// Errors of locks name the server's process.
     func lockHolders() async -> [Int] { [] }
 
-    /// The actions of a killed run wait for its lease, which is longer than its commands live.
-    func remarkOnLeftovers() async {}
+    /// A server names the worker of each queue, and its lease is longer than its commands live.
+    func remarkOnOwners() async {}
 
     func workLeft(of patterns: [QueuePattern]) async throws -> WorkLeft { try await workLeftHere(patterns) }
 }

@@ -51,8 +51,8 @@ protocol ToolBroker: ActionBroker {
 
     /// What it has done since it was opened.
     var statistics: Statistics { get }
-    /// Reports commands of killed runs that are still being ended, since their actions wait for that.
-    func remarkOnLeftovers() async
+    /// Reports owners of actions that wait for the end of a killed run's commands, or of a lease elsewhere.
+    func remarkOnOwners() async
     /// Begins to stop the broker; returns what waits until no handler runs.
     func beginStop(grace: Duration?) -> @Sendable () async -> Void
     /// Waits until a running broker has nothing left to run or to wait for in the queues of its routes.

@@ -10,7 +10,7 @@ struct Hold: AsyncParsableCommand {
             No action of these queues starts; running ones continue. A hold is stored in the file and \
             outlasts every process. Several can apply at once: a queue continues when none is left that \
             covers it. The answer is the number of the hold. With --json: id, queue, holder, reason. \
-            `sluice pause` does the same in more words.
+            `sluice pause` does the same.
 
             Example:
               sluice hold --file q.sqlite 'mail/*' --reason 'server moves' --for 2h

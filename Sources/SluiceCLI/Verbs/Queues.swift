@@ -60,7 +60,9 @@ struct Queues: AsyncParsableCommand, Look {
 
     func run() async throws {
         let found = try await store.withReader { broker in
-            try await broker.lookBesideLocks { try await find(broker) }
+            let found = try await broker.lookBesideLocks { try await find(broker) }
+            if !output.json { await broker.remarkOnOwners() }
+            return found
         }
         let queues = selection.cut(found, named: "queues")
         Terminal.answer(output.json ? queues.map(\.json) : QueueStatus.table(queues).lines(output.paint))

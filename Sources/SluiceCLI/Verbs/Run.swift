@@ -139,7 +139,7 @@ struct Run: AsyncParsableCommand {
         let broker = try await store.open(options, lease: policy.lease(times, isExec: isExec))
         do {
             await Descriptors.takeTimers()
-            await broker.remarkOnLeftovers()
+            await broker.remarkOnOwners()
             let process = try handler.route(broker, policy, times, keeper, stop)
             let run = QueueRun(
                 broker: broker,

@@ -28,6 +28,17 @@ import Testing
         #expect([order].compactMap { $0?.queue } + decisions.claimed == [4, 2, 3, 5])
     }
 
+    @Test("G7: no suspect is tried while the outcome of another is being written")
+    func besideSettling() {
+        let machine = TestMachine(concurrency: 4)
+        _ = machine.wake([1, 2])
+        _ = machine.claim(1, isSuspect: true)
+        _ = machine.claim(2)
+        #expect(machine.finishing(2) == nil)
+        #expect(machine.wake([3]).isEmpty)
+        #expect(machine.settled(2).claimed == [1])
+    }
+
     @Test("G7: half of the most suspect start together, and the next when they have returned")
     func halves() {
         let machine = TestMachine(concurrency: 8)

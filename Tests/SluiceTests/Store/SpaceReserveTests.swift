@@ -123,6 +123,23 @@ private final class SmallDisk {
         }
     }
 
+    @Test("G12: the limit of the WAL on a small disk outlasts a suspension")
+    func suspended() async throws {
+        try await onSmallDisk(12) { _, store, _ in
+            func limit() async throws -> Int? {
+                try await store.write(sync: .later) {
+                    try $0.core.connection.cached("PRAGMA journal_size_limit").first { $0.int(0) }
+                }
+            }
+            try await store.add((0..<200).map { ActionDraft("\($0)") })
+            let before = try #require(try await limit())
+            #expect(before < DatabaseFile.journalSizeLimit)
+            await store.suspend()
+            try await store.resume()
+            try await #expect(limit() == before)
+        }
+    }
+
     @Test("G12: a reader that stays lets the WAL fill the disk; when it has gone, writes go on by themselves")
     func reader() async throws {
         try await onSmallDisk(12) { disk, store, path in

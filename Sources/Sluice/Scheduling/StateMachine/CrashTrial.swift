@@ -106,7 +106,9 @@ extension SchedulerStateMachine {
     }
 
     mutating func decideTrial() -> [SchedulerDecision] {
-        guard trial.group.isEmpty, permitsInUse == 0 || mutant("alone"), settling == 0 else { return [] }
+        guard trial.group.isEmpty, permitsInUse == 0 || mutant("alone") else { return [] }
+        // An outcome that is being written may run the application's code.
+        guard settling == 0 || mutant("trial beside a settling") else { return [] }
         guard let (queues, isLong) = trial.takeGroup(limit: concurrency) else { return [] }
         return [.beginTrial(isLong: isLong), .claim(queues.map { order($0) })]
     }

@@ -64,7 +64,8 @@ final class Settlements: TransactionSubject {
             try wait(run, delay, gate, closes: closes, isRetry: false, error)
         case .stop: try stop(run)
         // The payload that did not decode was replaced during the attempt: the next reads the new one.
-        case .fail(.undecodable, _, _) where state.editedClaim == receipt.claim: try stop(run)
+        case .fail(.undecodable, _, _)
+            where state.editedClaim == receipt.claim && !mutant("edit while undecodable"): try stop(run)
         case .fail(let cause, let policy, let error): try fail(run, cause, policy, error)
         }
         try carryOutMove(of: receipt, state)

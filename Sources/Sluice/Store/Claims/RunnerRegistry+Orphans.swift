@@ -17,7 +17,8 @@ extension RunnerRegistry {
         guard !orphans.isEmpty else { return }
         if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
         for orphan in orphans {
-            guard orphan.trialSize == 1, ended.contains(orphan.run.claim >> 32) else { continue }
+            guard orphan.trialSize == 1 else { continue }
+            guard ended.contains(orphan.run.claim >> 32) || mutant("certain death") else { continue }
             let number = try connection.cached(
                 """
                 UPDATE sluice_state_rows SET attempts = attempts + 1, crashes = crashes + 1

@@ -11,14 +11,22 @@ extension GroupCommitter {
 
     private func lookAtSpace() {
         do {
-            let pageSize = try connection.cached("PRAGMA page_size").first { $0.int(0) } ?? 0
-            guard reserve?.look(at: connection.walFrames, pageSize: pageSize) == true else { return }
-            let limit = reserve?.walLimit
-            checkpoints.limit = limit
-            // SQLite cuts the WAL's file to that when it restarts the WAL.
-            let bytes = limit.map { $0 * pageSize } ?? DatabaseFile.journalSizeLimit
-            try connection.set(Pragma("journal_size_limit", min(bytes, DatabaseFile.journalSizeLimit)))
+            let pageSize = try pageSize()
+            if reserve?.look(at: connection.walFrames, pageSize: pageSize) == true { try limitWAL() }
         } catch { upkeepFailed("the limit of the WAL stays", error) }
+    }
+
+    /// Has checkpoints made, and the WAL's file cut, at the limit that the reserve has found.
+    func limitWAL() throws {
+        let limit = reserve?.walLimit
+        checkpoints.limit = limit
+        // SQLite cuts the WAL's file to that when it restarts the WAL.
+        let bytes = try limit.map { $0 * (try pageSize()) } ?? DatabaseFile.journalSizeLimit
+        try connection.set(Pragma("journal_size_limit", min(bytes, DatabaseFile.journalSizeLimit)))
+    }
+
+    private func pageSize() throws -> Int {
+        try connection.cached("PRAGMA page_size").first { $0.int(0) } ?? 0
     }
 
     /// Refuses a transaction that could leave the WAL with more than a checkpoint has room for.

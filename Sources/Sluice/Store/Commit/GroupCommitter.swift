@@ -81,6 +81,9 @@ final class GroupCommitter {
         (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
         (walGuard, reserve) = (other.walGuard?.continued(on: connection), other.reserve)
         registration?.wake()
+        do { if reserve?.walLimit != nil { try limitWAL() } } catch {
+            upkeepFailed("the WAL has no limit of its own", error)
+        }
     }
 
     /// Commits a group and reports to each member; `false` if the lock was taken and it was not to wait.
