@@ -120,6 +120,24 @@ struct PostgresRunTests {
         #expect(try await place.sql("SELECT count(*) FROM @sluice_worker_rows") == "0")
     }
 
+    @Test("G13: what the server says to connections that it ends does not reach the standard error")
+    func serverWords() async throws {
+        let place = try ServerPlace()
+        try await place.enqueue("q")
+        let end = """
+            SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity \
+            WHERE application_name = '\(place.schema)'
+            """
+        let script = "test $SLUICE_ATTEMPT = 2 || { psql '\(place.server.url)' -Atqc \"\(end)\" && exit 1; }"
+        let url = "\(place.server.url)&application_name=\(place.schema)"
+        let words = ["run", "--exec", script, "--until-empty", "--retry-delay", "0.1", "--postgres", url]
+        let run = try await Tool.run(words + ["--schema", place.schema])
+        #expect(run.status == .exited(0), "\(run)")
+        #expect(run.lines.contains("t"), "\(run)")
+        let strangers = run.errors.split(separator: "\n").filter { !$0.hasPrefix("sluice: ") }
+        #expect(strangers.isEmpty, "\(run)")
+    }
+
     @Test("Two tools share the queues, and no queue runs twice at a time")
     func together() async throws {
         let place = try ServerPlace()

@@ -82,8 +82,10 @@ final class ServerApplication: Application {
 
     private func connected() throws -> OpaquePointer {
         if let connection { return connection }
-        guard let new = PQconnectdb(url) else { throw HistoryWorkerError.disconnected }
+        // The receiver comes first: libpq writes what the server says before to the standard error.
+        guard let new = PQconnectStart(url) else { throw HistoryWorkerError.disconnected }
         PQsetNoticeReceiver(new, { _, _ in }, nil)
+        PQreset(new)
         guard PQstatus(new) == CONNECTION_OK else {
             PQfinish(new)
             throw HistoryWorkerError.disconnected

@@ -40,6 +40,8 @@ package final class SocketProxy: Sendable {
         /// The connections that are held back, while later ones pass.
         var held: Set<ObjectIdentifier> = []
         var heldRequests = 0
+        /// How many bytes of answers pass in a second on each connection.
+        var rate: Int?
         var isClosed = false
     }
 
@@ -79,6 +81,9 @@ package final class SocketProxy: Sendable {
         state.withLock { $0.mode = mode }
         wake()
     }
+
+    /// Makes the link a slow one: so many bytes of answers pass in a second on each connection.
+    package func slow(to bytesPerSecond: Int) { state.withLock { $0.rate = bytesPerSecond } }
 
     /// Holds back what passes on the connections that there are; later ones pass.
     package func holdConnections() { state.withLock { ($0.held, $0.heldRequests) = (Set($0.pairs.keys), 0) } }
@@ -138,7 +143,10 @@ package final class SocketProxy: Sendable {
         while true {
             let count = read(source, &buffer, buffer.count)
             if count <= 0 { break }
-            if isAnswer { holdFrom(buffer[..<count]) }
+            if isAnswer {
+                holdFrom(buffer[..<count])
+                pace(count)
+            }
             waitWhileHeld(pair, isAnswer: isAnswer)
             if isAnswer, isToBeLost(buffer[..<count]) { break }
             var sent = 0
@@ -162,6 +170,15 @@ package final class SocketProxy: Sendable {
         while state.withLock({ ($0.mode == .hold || $0.held.contains(name)) && !$0.isClosed }) {
             changed.wait()
         }
+        changed.unlock()
+    }
+
+    /// Waits as long as a slow link takes for so many bytes.
+    private func pace(_ count: Int) {
+        guard let rate = state.withLock({ $0.rate }) else { return }
+        let end = Date(timeIntervalSinceNow: Double(count) / Double(rate))
+        changed.lock()
+        while Date() < end, !state.withLock({ $0.isClosed }) { changed.wait(until: end) }
         changed.unlock()
     }
 

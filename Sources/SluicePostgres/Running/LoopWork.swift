@@ -16,12 +16,29 @@ struct LoopWork {
     var due: Timestamp?
     var pause = Self.shortestPause
     /// How long the payloads of an answer may be together; less after one that did not come in time.
-    var mostBytes = Self.mostBytes
+    ///
+    /// One action is claimed however long it is.
+    private(set) var mostBytes = Self.mostBytes
 
     /// As much as a connection of ten megabits a second carries within a third of the default lease.
     static let mostBytes = 8_000_000
 
     /// Between the looks of an idle worker at first.
     static let shortestPause: Duration = .milliseconds(20)
+
+    /// Asks for less, since an answer did not come in the time that it had.
+    ///
+    /// - Returns: Whether less was possible.
+    mutating func wasTooLate() -> Bool {
+        defer { mostBytes = max(mostBytes / 4, 1) }
+        return mostBytes > 1
+    }
+
+    /// Asks for more, if an answer that was as long as allowed came in a quarter of the time that it had.
+    mutating func came(_ rows: PostgresRows, in time: Duration, of limit: Duration) {
+        guard mostBytes < Self.mostBytes, time < limit / 4 else { return }
+        let bytes = rows.reduce(0) { $0 + ($1["payload"]?.utf8.count ?? 0) }
+        if bytes >= mostBytes / 2 { mostBytes = min(mostBytes * 2, Self.mostBytes) }
+    }
 }
 #endif

@@ -31,12 +31,17 @@ extension PostgresLoop {
             )
         } catch {
             state.withLock { $0.outcomes.putBack(outcomes, wereSent: error.mayHaveCommitted) }
-            if error == .lost(PostgresFailure.tooLate) { work.mostBytes = max(work.mostBytes / 4, 1) }
+            if error == .lost(PostgresFailure.tooLate), !work.wasTooLate() {
+                options.logger.warning(
+                    "one action does not come in a third of the lease: a longer lease is needed",
+                    metadata: ["lease": "\(server.lease)"]
+                )
+            }
             guard error.isOfData, !outcomes.isEmpty, !mutant("server data") else { throw error }
             takeApart(outcomes, error, &work)
             return options.clock.now
         }
-        work.mostBytes = min(work.mostBytes * 2, LoopWork.mostBytes)
+        work.came(rows, in: sent.duration(to: .now), of: server.lease / 3)
         state.withLock { $0.outcomes.widen() }
         // This process was frozen: others may have its queues, and it starts nothing.
         guard !lease.isTooLate(from: sent) || mutant("server late answer") else {
