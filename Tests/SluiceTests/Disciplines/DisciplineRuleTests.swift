@@ -47,6 +47,18 @@ struct DisciplineRuleTests {
         #expect(try await texts(fixture.store, by: .lastInFirstOut) == ["4", "2", "1"])
     }
 
+    @Test("Last in, first out: what was moved to the front starts before later arrivals, as in the other order")
+    func movedToFront() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.store.add(["1", "2", "3"].map { ActionDraft($0) })
+        // Queues have their discipline from the process that has run them.
+        let newest = try await take(fixture.store, by: .lastInFirstOut)
+        try await fixture.store.settle(newest, .release(after: .zero))
+        #expect(try await fixture.store.moveToFront(ids[0]) == .done)
+        try await fixture.store.add("4")
+        #expect(try await texts(fixture.store, by: .lastInFirstOut) == ["1", "4", "3", "2"])
+    }
+
     @Test("A waiting retry yields to newer ones, and has its place again when it is due")
     func yields() async throws {
         let fixture = try await StoreFixture()
