@@ -178,7 +178,7 @@ package final class SocketProxy: Sendable {
         guard let rate = state.withLock({ $0.rate }) else { return }
         let end = Date(timeIntervalSinceNow: Double(count) / Double(rate))
         changed.lock()
-        while Date() < end, !state.withLock({ $0.isClosed }) { changed.wait(until: end) }
+        while Date() < end, !state.withLock({ $0.isClosed }) { _ = changed.wait(until: end) }
         changed.unlock()
     }
 
