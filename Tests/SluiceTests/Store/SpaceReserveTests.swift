@@ -32,14 +32,16 @@ private final class SmallDisk {
     var freeBytes: Int { SpaceReserve.freeSpace(path) ?? 0 }
 
     /// Takes all the space that is left, as another program does.
-    func fill() throws {
-        let handle = try #require(fopen("\(path)/filling", "w"))
+    func fill(_ name: String = "filling") throws {
+        let handle = try #require(fopen("\(path)/\(name)", "w"))
         let bytes = [UInt8](repeating: 1, count: 4_096)
         while fwrite(bytes, 1, bytes.count, handle) == bytes.count, fflush(handle) == 0 {}
         fclose(handle)
     }
 
-    func empty() throws { try FileManager.default.removeItem(atPath: "\(path)/filling") }
+    func empty(_ name: String = "filling") throws {
+        try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+    }
 }
 
 @Suite("The engine's own use of a small disk", .timeLimit(.minutes(3))) struct SpaceReserveTests {
@@ -180,6 +182,49 @@ private final class SmallDisk {
             try disk.empty()
             _ = try await insist { try await store.add("after") }
             try await #expect(run(store) == count - count / 2 + 1)
+        }
+    }
+
+    @Test("G12: beside a reader that stays, others cannot take the space that the next checkpoint needs")
+    func strangers() async throws {
+        try await onSmallDisk(12) { disk, store, path in
+            try await store.add((0..<200).map { ActionDraft("\($0)") })
+            let reader = try Connection(path: path, mode: .read)
+            try reader.execute("BEGIN; SELECT count(*) FROM sluice_action_rows")
+            // Each time its checkpoint, which the reader holds back, meets a full disk, and others fill it.
+            for round in 0..<5 {
+                _ = try await enqueueUntilFull(store, size: 2_000)
+                try disk.fill("filling-\(round)")
+            }
+            let count = try await store.actionCount()
+            try reader.execute("COMMIT")
+            reader.close()
+            try await #expect(run(store, count / 2) == count / 2)
+            for round in 0..<5 { try disk.empty("filling-\(round)") }
+            _ = try await insist { try await store.add("after") }
+            try await #expect(run(store) == count - count / 2 + 1)
+        }
+    }
+
+    @Test("G12: the only transaction of a process leaves room for the checkpoint too")
+    func shortProcesses() async throws {
+        try await onSmallDisk(12) { disk, store, path in
+            let reader = try Connection(path: path, mode: .read)
+            try reader.execute("BEGIN; SELECT count(*) FROM sluice_action_rows")
+            let text = String(repeating: "x", count: 50_000)
+            var refusal: SluiceError?
+            while refusal == nil {
+                var options = BrokerOptions.on(ManualClock())
+                options.file.sharesFile = true
+                let other = try Store(.file(path), options: options) { _ in }
+                do { try await other.add(text) } catch let error as SluiceError { refusal = error }
+                await other.close()
+            }
+            #expect(refusal?.code == .diskFull)
+            try reader.execute("COMMIT")
+            reader.close()
+            let count = try await store.actionCount()
+            try await #expect(run(store) == count)
         }
     }
 

@@ -31,18 +31,25 @@ extension GroupCommitter {
 
     /// Refuses a transaction that could leave the WAL with more than a checkpoint has room for.
     func ensureSpace() throws {
+        // Also of the only transaction of a process.
+        if reserve?.isNew == true { lookAtSpace() }
         guard let reserve, reserve.walLimit != nil, !mutant("space of a checkpoint") else { return }
-        let pages = try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0
-        guard !reserve.mayCommit(pages: pages) else { return }
+        guard try !reserve.mayCommit(pages: pageCount()) else { return }
         throw SQLiteError(code: .full, message: "the WAL could not be copied into the database")
     }
 
     /// Makes a checkpoint; on a full disk once more, with the space that was kept for it.
     func withReserve(_ checkpoint: () throws -> Checkpoint) throws -> Checkpoint {
         do { return try checkpoint() } catch let error as SQLiteError {
-            guard error.code.primary == .full, reserve?.release() == true else { throw error }
+            guard error.code.primary == .full, let pages = try reserve.map({ _ in try pageCount() }),
+                reserve?.give(forPages: pages) == true
+            else { throw error }
         }
-        // The file is written again after a later commit, when there is room.
+        defer { reserve?.takeBack() }
         return try checkpoint()
+    }
+
+    private func pageCount() throws -> Int {
+        try connection.cached("PRAGMA page_count").first { $0.int(0) } ?? 0
     }
 }

@@ -14,7 +14,9 @@ internal import Musl
 ///
 /// 1. The WAL is copied when it has a quarter of the space that it could take, and its file is cut to that.
 /// 2. A file next to the database, ``path``, keeps space free. If a checkpoint finds the disk full, the
-///   file is deleted, the checkpoint is made again, and the file is written again when there is room.
+///   file gives up as much as the checkpoint lacks, which is made again. What that did not use, since a
+///   reader held it back, the file takes back at once: other programs would leave nothing for the next one.
+///   It has its size again when there is room.
 /// 3. A commit is refused whose WAL would need more for its checkpoint than that file has, unless there is
 ///   room for its pages twice: in the WAL and in the database.
 ///
@@ -49,11 +51,16 @@ struct SpaceReserve {
     /// The size of the file, 0 if it is missing.
     private(set) var byteCount = 0
     private var lookedAt: Int?
+    /// What the file gave for the last checkpoint.
+    private var given = 0
 
     init(_ database: String, walPath: String, freeSpace: @escaping @Sendable (String) -> Int?) {
         (self.database, self.walPath, self.freeSpace) = (database, walPath, freeSpace)
         path = database + "-reserve"
     }
+
+    /// Whether the space was never looked at.
+    var isNew: Bool { lookedAt == nil }
 
     /// Whether the space was not looked at since the WAL was restarted or has grown.
     func isLookDue(at frames: Int) -> Bool {
@@ -87,8 +94,36 @@ struct SpaceReserve {
     /// Whether a transaction may be committed that leaves the database with so many pages.
     func mayCommit(pages: Int) -> Bool {
         let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
-        if missing <= byteCount { return true }
+        // Another process may have given from the same file.
+        if missing <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
         return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
+    }
+
+    /// Frees as much of the file's space as a checkpoint lacks that leaves the database with so many pages.
+    ///
+    /// - Returns: Whether there was any to free.
+    mutating func give(forPages pages: Int) -> Bool {
+        let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
+        let lacking = max(missing - (freeSpace(database) ?? 0), 0) + Self.smallest
+        byteCount = isOwn ? FileFact(path)?.byteCount ?? 0 : 0
+        given = min(lacking, byteCount)
+        guard byteCount - lacking >= Self.smallest else { return release() }
+        guard truncate(path, off_t(byteCount - lacking)) == 0 else { return false }
+        byteCount -= lacking
+        return true
+    }
+
+    /// Gives the file the space again that it gave, as far as that is free.
+    mutating func takeBack() {
+        defer { given = 0 }
+        let wanted = min(given, freeSpace(database) ?? 0)
+        guard wanted > 0 else { return }
+        let isNew = byteCount == 0
+        guard isNew || isOwn else { return }
+        let file = isNew ? createReserve(path) : appendToReserve(path)
+        guard file >= 0 else { return }
+        byteCount += fill(file, wanted, isNew: isNew)
+        close(file)
     }
 
     /// Deletes the file, so that its space is free; returns whether there was one.
@@ -105,18 +140,24 @@ struct SpaceReserve {
         // A shell's `mv` or a person's file of the same name is left alone.
         let file = createReserve(path)
         guard file >= 0 else { return }
+        byteCount = fill(file, wanted, isNew: true)
+        close(file)
+        if byteCount < wanted { release() }
+    }
+
+    /// Writes so many bytes; returns how many there was room for.
+    private func fill(_ file: Int32, _ wanted: Int, isNew: Bool) -> Int {
         var left = wanted
-        var bytes = Array(Self.mark.utf8)
+        // Not zeros, which some file systems do not store.
+        let filling = [UInt8](repeating: 0x53, count: 65_536)
+        var bytes = isNew ? Array(Self.mark.utf8) : filling
         while left > 0 {
             let count = write(file, bytes, min(bytes.count, left))
             guard count > 0 else { break }
             left -= count
-            // Not zeros, which some file systems do not store.
-            bytes = [UInt8](repeating: 0x53, count: 65_536)
+            bytes = filling
         }
-        close(file)
-        byteCount = wanted - left
-        if left > 0 { release() }
+        return wanted - left
     }
 
     private var isOwn: Bool {
@@ -138,4 +179,8 @@ struct SpaceReserve {
 /// Creates a file that only its owner can read; outside the type, where `write` is the system's too.
 private func createReserve(_ path: String) -> Int32 {
     open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+}
+
+private func appendToReserve(_ path: String) -> Int32 {
+    open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
 }
