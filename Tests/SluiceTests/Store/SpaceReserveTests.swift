@@ -236,16 +236,16 @@ private final class SmallDisk {
         let path = file.path + "-reserve"
         let small = 100 << 20
         let limit = small / 4 / 4_096
-        var reserve = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in small }
+        let reserve = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in small }
         let hasChanged = reserve.look(at: 1, pageSize: 4_096)
         #expect(hasChanged && reserve.walLimit == limit)
         #expect(FileManager.default.fileExists(atPath: path))
-        var next = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in .max }
+        let next = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in .max }
         let hasChangedNext = next.look(at: 1, pageSize: 4_096)
         #expect(!hasChangedNext && next.walLimit == nil)
         #expect(!FileManager.default.fileExists(atPath: path))
         try "a person's".write(toFile: path, atomically: true, encoding: .utf8)
-        var last = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in small }
+        let last = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in small }
         _ = last.look(at: 1, pageSize: 4_096)
         let hasReleased = last.release()
         #expect(last.byteCount == 0 && !hasReleased)

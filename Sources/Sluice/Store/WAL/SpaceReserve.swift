@@ -24,7 +24,7 @@ internal import Musl
 /// which could hit a page that a checkpoint of another process writes at that moment.
 ///
 /// Confined to the writer's leader.
-struct SpaceReserve {
+final class SpaceReserve {
     /// With so many bytes free, nothing is kept: the WAL needs 40 MB, or 160 MB beside another process.
     static let ample = 320 * 1_024 * 1_024
     /// The largest file, in bytes: no WAL needs more while commits are small.
@@ -69,7 +69,7 @@ struct SpaceReserve {
     }
 
     /// Looks at the disk; returns whether the limits have changed.
-    mutating func look(at frames: Int, pageSize: Int) -> Bool {
+    func look(at frames: Int, pageSize: Int) -> Bool {
         let isFirst = lookedAt == nil
         (lookedAt, self.pageSize) = (frames, pageSize)
         guard let free = freeSpace(database) else { return false }
@@ -102,7 +102,7 @@ struct SpaceReserve {
     /// Frees as much of the file's space as a checkpoint lacks that leaves the database with so many pages.
     ///
     /// - Returns: Whether there was any to free.
-    mutating func give(forPages pages: Int) -> Bool {
+    func give(forPages pages: Int) -> Bool {
         let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
         let lacking = max(missing - (freeSpace(database) ?? 0), 0) + Self.smallest
         byteCount = isOwn ? FileFact(path)?.byteCount ?? 0 : 0
@@ -114,7 +114,7 @@ struct SpaceReserve {
     }
 
     /// Gives the file the space again that it gave, as far as that is free.
-    mutating func takeBack() {
+    func takeBack() {
         defer { given = 0 }
         let wanted = min(given, freeSpace(database) ?? 0)
         guard wanted > 0 else { return }
@@ -128,13 +128,13 @@ struct SpaceReserve {
 
     /// Deletes the file, so that its space is free; returns whether there was one.
     @discardableResult
-    mutating func release() -> Bool {
+    func release() -> Bool {
         defer { byteCount = 0 }
         return isOwn && unlink(path) == 0
     }
 
     /// Writes the file in the size wanted, if as much is free again.
-    private mutating func keep(_ wanted: Int, free: Int) {
+    private func keep(_ wanted: Int, free: Int) {
         guard wanted >= Self.smallest, byteCount < wanted / 2, free >= 2 * wanted else { return }
         if byteCount > 0 { release() }
         // A shell's `mv` or a person's file of the same name is left alone.
