@@ -12,13 +12,14 @@ internal import Musl
 /// can never be copied: every write fails, and so does the only way out. So while less than ``ample`` is
 /// free, three rules apply:
 ///
-/// 1. The WAL is copied when it has a quarter of the space that it could take, and its file is cut to that.
+/// 1. The WAL is copied when it has an eighth of the space that it could take, ``largest`` at most, and its
+///   file is cut to that. So its checkpoint needs no more than the file of the second rule has.
 /// 2. A file next to the database, ``path``, keeps space free. If a checkpoint finds the disk full, the
 ///   file gives up as much as the checkpoint lacks, which is made again. What that did not use, since a
 ///   reader held it back, the file takes back at once: other programs would leave nothing for the next one.
 ///   It has its size again when there is room.
-/// 3. A commit is refused whose WAL would need more for its checkpoint than that file has, unless there is
-///   room for its pages twice: in the WAL and in the database.
+/// 3. A commit is refused whose WAL would need more for its checkpoint than that file has, unless nothing
+///   holds the WAL back and there is room for its pages twice: in the WAL and in the database.
 ///
 /// The database itself is not lengthened ahead of the checkpoint: SQLite does that by writing single bytes,
 /// which could hit a page that a checkpoint of another process writes at that moment.
@@ -83,19 +84,24 @@ final class SpaceReserve {
         // What the WAL and the file have is the engine's to divide.
         if isFirst { byteCount = isOwn ? FileFact(path)?.byteCount ?? 0 : 0 }
         let room = free + byteCount + (FileFact(walPath)?.byteCount ?? 0)
-        let limit = max(room / 4 / pageSize, Self.leastLimit)
-        keep(min(Self.largest, room / 8), free: free)
+        let kept = min(Self.largest, room / 8)
+        let limit = max(kept / pageSize, Self.leastLimit)
+        keep(kept, free: free)
         // A limit that changes a little is kept.
         if let known, limit <= known, limit >= known * 3 / 4 { return false }
-        walLimit = min(limit, CheckpointPolicy.longWAL)
+        walLimit = limit
         return walLimit != known
     }
 
     /// Whether a transaction may be committed that leaves the database with so many pages.
-    func mayCommit(pages: Int) -> Bool {
+    ///
+    /// - Parameter frames: Those of the WAL before it.
+    func mayCommit(pages: Int, after frames: Int) -> Bool {
         let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
         // Another process may have given from the same file.
         if missing <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
+        // It is longer if a reader has it kept: then others may take what is free now before it is copied.
+        if let walLimit, frames > walLimit { return false }
         return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
     }
 
