@@ -95,14 +95,14 @@ final class SpaceReserve {
 
     /// Whether a transaction may be committed that leaves the database with so many pages.
     ///
-    /// - Parameter frames: Those of the WAL before it.
-    func mayCommit(pages: Int, after frames: Int) -> Bool {
+    /// - Parameter isHeldBack: Whether a reader has kept the last checkpoint from copying all of the WAL.
+    func mayCommit(pages: Int, isHeldBack: @autoclosure () -> Bool) -> Bool {
         let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
         // Another process may have given from the same file.
         if missing <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
-        // It is longer if a reader has it kept: then others may take what is free now before it is copied.
-        if let walLimit, frames > walLimit { return false }
-        return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
+        guard let free = freeSpace(database) else { return true }
+        // Until a reader has gone, others may take what is free now.
+        return free >= 2 * missing + Self.margin && !isHeldBack()
     }
 
     /// Frees as much of the file's space as a checkpoint lacks that leaves the database with so many pages.
