@@ -2,15 +2,16 @@
 import Foundation
 import Testing
 
-/// The table in `Operating.md` of all reasons why a queue does not move.
+/// The sections of `Operating.md` on all reasons why a queue does not move.
 struct BecauseTable {
     struct Row {
         /// The case of `Because`.
         let name: String
         /// What stands in `sluice_queues`, as in `state: because`.
         let sql: [String]
-        /// What the tool prints.
+        /// What the tool prints: the same, if the section does not say otherwise.
         let tool: [String]
+        let meaning: String
         let advice: String
         /// As in `BecauseTests.parked`.
         let tests: [String]
@@ -20,19 +21,32 @@ struct BecauseTable {
 
     init() throws {
         let page = try Self.text(of: "Sources/Sluice/Sluice.docc/Operating.md")
-        rows = try page.split(separator: "\n").filter { $0.hasPrefix("| ``Because/") }.map { line in
-            let cells = line.dropFirst(2).dropLast(2).components(separatedBy: " | ")
-            try #require(cells.count == 5, "\(line)")
-            // Behind the semicolon stands where else to look.
-            let states = Self.words(cells[1].components(separatedBy: "; ")[0])
-            return Row(
-                name: try String(#require(cells[0].firstMatch(of: #/^``Because\/(\w+)/#)).1),
-                sql: states.dropFirst().map { "\(states[0]): \($0)" },
-                tool: Self.words(cells[2]),
-                advice: cells[3],
-                tests: Self.words(cells[4])
-            )
+        rows = try page.components(separatedBy: "\n### ").filter { $0.contains("\n- Library: ``Because/") }
+            .map(Self.row)
+    }
+
+    /// A section has a list, what the reason means, what to do, and its tests.
+    private static func row(_ section: String) throws -> Row {
+        let parts = section.split(separator: "\n\n").map(String.init)
+        try #require(parts.count >= 5, "\(section)")
+        // A long line of the list goes on in the next, which is indented.
+        let list = parts[1].replacing("\n  ", with: " ").split(separator: "\n")
+        func line(_ word: String) -> String? {
+            list.first { $0.hasPrefix("- \(word): ") }.map(String.init)
         }
+        let states = words(try #require(line("SQL"), "\(section)"))
+        let texts = Array(states.dropFirst())
+        let library = try #require(line("Library"), "\(section)")
+        let isAdvice = { (part: String) in part.hasPrefix("**What to do.** ") }
+        let isTest = { (part: String) in part.hasPrefix("*Test:* ") }
+        return Row(
+            name: try String(#require(library.firstMatch(of: #/``Because\/(\w+)/#)).1),
+            sql: texts.map { "\(states[0]): \($0)" },
+            tool: line("Tool").map(words) ?? texts,
+            meaning: parts[2],
+            advice: try #require(parts.first(where: isAdvice), "\(section)"),
+            tests: words(try #require(parts.first(where: isTest), "\(section)"))
+        )
     }
 
     /// What stands between backticks.

@@ -8,8 +8,8 @@ import Testing
 @testable import Sluice
 
 /// Produces each reason why a queue does not move in a file, and compares what the library, the `sqlite3`
-/// shell and the tool say of it with the table in `Operating.md`.
-@Suite("The table of reasons", .serialized, .timeLimit(.minutes(3))) struct BecauseTableTests {
+/// shell and the tool say of it with its section in `Operating.md`.
+@Suite("The page of reasons", .serialized, .timeLimit(.minutes(3))) struct BecauseTableTests {
     private struct Note: Action {
         static let kind = "note"
         var room: String
@@ -34,11 +34,13 @@ import Testing
         #expect(try BecauseTable().rows.map(\.name) == cases)
     }
 
-    @Test("Each has what to do, and a test that exists")
+    @Test("Each has its meaning, what to do, and a test that exists")
     func tests() throws {
         let files = try BecauseTable.testFiles()
         for row in try BecauseTable().rows {
-            #expect(!row.advice.isEmpty && !row.tests.isEmpty && !row.sql.isEmpty && !row.tool.isEmpty)
+            #expect(!row.tests.isEmpty && !row.sql.isEmpty && !row.tool.isEmpty)
+            #expect(row.meaning.count > 20 && row.advice.count > 20, "\(row)")
+            #expect(!row.meaning.hasPrefix("**"), "\(row)")
             for test in row.tests {
                 let parts = test.components(separatedBy: ".")
                 try #require(parts.count == 2, "\(test)")
@@ -53,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("G15: what a process that runs the queues leaves in the file is shown as the table says")
+    @Test("G15: what a process that runs the queues leaves in the file is shown as the page says")
     func whileRunning() async throws {
         let broker = try await Broker(file: place.path)
         try await running(broker) {
@@ -72,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("G15: what nobody runs, and what another process runs, is shown as the table says")
+    @Test("G15: what nobody runs, and what another process runs, is shown as the page says")
     func notHere() async throws {
         try await place.enqueue("q")
         _ = try await expect("q", isShownAs: "stopped")
@@ -88,7 +90,7 @@ import Testing
         #expect(try await expect("q", isShownAs: "owned") == "owned by process PID")
     }
 
-    @Test("G15: what its broker is about to start is shown as the table says, be others running or not")
+    @Test("G15: what its broker is about to start is shown as the page says, be others running or not")
     func ready() async throws {
         var shown: [String] = []
         for isBusy in [false, true] {
@@ -119,7 +121,7 @@ import Testing
         #expect(try BecauseTable().rows.first { $0.name == "ready" }?.tool == shown)
     }
 
-    @Test("G15: what its broker cannot start for another's write lock is shown as the table says")
+    @Test("G15: what its broker cannot start for another's write lock is shown as the page says")
     func locked() async throws {
         let clock = ManualClock(wallMicroseconds: SystemClock().wallMicroseconds)
         var options = BrokerOptions()
@@ -147,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("G15: what its broker cannot start because the file refuses is shown as the table says")
+    @Test("G15: what its broker cannot start because the file refuses is shown as the page says")
     func refused() async throws {
         let broker = try await Broker(file: place.path)
         try route(broker)
@@ -168,7 +170,7 @@ import Testing
 }
 
 extension BecauseTableTests {
-    /// The case of a reason: whoever adds one adds it here, and to the table.
+    /// The case of a reason: whoever adds one adds it here, and to the page.
     private static func name(of because: Because) -> String {
         switch because {
         case .running: "running"
@@ -288,9 +290,9 @@ extension BecauseTableTests {
         try await broker.enqueue(Note(room: "busy/2"))
     }
 
-    /// Compares what SQL and the tool show of a queue with the table.
+    /// Compares what SQL and the tool show of a queue with the page.
     ///
-    /// - Returns: Which of the table's texts the tool printed.
+    /// - Returns: Which of the page's texts the tool printed.
     private func expect(_ queue: String, isShownAs name: String) async throws -> String {
         let row = try #require(try BecauseTable().rows.first { $0.name == name })
         let sql = try await place.sql(

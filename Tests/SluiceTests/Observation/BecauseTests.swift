@@ -9,7 +9,7 @@ import Testing
 
 /// One test for each reason why a queue does not move: as the library gives it, and as SQL shows it.
 ///
-/// The table in `Operating.md` points here. The views ask the machine's clock, so the engine's begins there.
+/// Sections of `Operating.md` point here. The views ask the machine's clock, so the engine's begins there.
 @Suite("Because", .timeLimit(.minutes(2)))
 struct BecauseTests {
     private let site: Site
