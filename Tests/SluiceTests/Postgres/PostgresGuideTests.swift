@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Foundation
 import Sluice
+import SluiceTestKit
 import TestSupport
 import Testing
 
@@ -92,8 +93,13 @@ struct PostgresGuideTests {
     func isCompiled() throws {
         let code = try Self.text("Tests/SluiceTests/Postgres/PostgresGuideTests.swift")
         let blocks = try Self.blocks("swift")
-        #expect(blocks.count == 5)
-        for block in blocks { #expect(code.contains(block), "\(block)") }
+        #expect(blocks.count == 7)
+        let start = try Self.text("Tests/SluiceTests/Postgres/PostgresStartExample.swift")
+        // In a test, functions have a type around them, and imports are above it.
+        func bare(_ text: String) -> String {
+            text.replacing("static func", with: "func").replacing(/(?m)^import \w+\n\n?/, with: "")
+        }
+        for block in blocks { #expect(bare(code + start).contains(bare(block)), "\(block)") }
     }
 
     @Test("The guide counts the promises that are passed over")
@@ -102,6 +108,64 @@ struct PostgresGuideTests {
         let kept = count - PostgresConformanceTests.passedOver.count
         let sentence = "Of the \(count) promises of the suite that checks every broker, \(kept) hold here."
         #expect(try Self.guide().contains(sentence))
+    }
+
+    @Test(
+        "The views of the server have the columns of the file's, in their order",
+        .enabled(if: TestServer.isToRun)
+    )
+    func columns() async throws {
+        guard let server = TestServer.shared else { return }
+        let site = PostgresSite(server)
+        let broker = try await site.broker()
+        let connection = PostgresConnection(PostgresAddress(url: server.url, schema: site.schema))
+        for table in try SQLReference().tables where table.name != "sluice_migrations" {
+            let names = try await connection.call(
+                """
+                SELECT string_agg(column_name, ' ' ORDER BY ordinal_position) AS names
+                FROM information_schema.columns
+                WHERE table_schema = $1 AND table_name = $2
+                """,
+                [site.schema, table.name]
+            )
+            let isRunners = table.name == "sluice_runners"
+            let expected = table.columns.map { isRunners && $0 == "pid" ? "process" : $0 }
+            #expect(names[0].text("names") == expected.joined(separator: " "), "\(table.name)")
+        }
+        await connection.close()
+        await broker.close()
+    }
+
+    @Test(
+        "The start of the guide: its SQL makes a database, its program sends",
+        .enabled(if: TestServer.isToRun)
+    )
+    func start() async throws {
+        guard let server = TestServer.shared else { return }
+        // Names of its own: databases and roles are the whole server's.
+        let name = "start_\(UInt64.random(in: 0 ... .max))"
+        let connection = PostgresConnection(PostgresAddress(url: server.url, schema: "public"))
+        for statement in try Self.blocks("sql")[0].split(separator: "\n") {
+            let sql = statement.replacing("sluice", with: name).replacing(
+                "DATABASE app",
+                with: "DATABASE \(name)"
+            )
+            try await connection.execute(script: String(sql))
+        }
+        await connection.close()
+        let url = server.url.replacing("postgres?", with: "\(name)?").replacing(
+            "user=postgres",
+            with: "user=\(name)"
+        )
+        let texts = EventLog<String>()
+        let running = Task { try await PostgresStart.chat(url) { message, _ in texts.append(message.text) } }
+        _ = try await texts.wait(forCount: 1)
+        let broker = try await PostgresBroker(url)
+        while try await broker.actionCount() > 0 { try Task.checkCancellation() }
+        running.cancel()
+        try await running.value
+        await broker.close()
+        #expect(texts.elements == ["Are you there?"])
     }
 
     @Test("The server executes all SQL of the guide", .enabled(if: TestServer.isToRun, "run alone"))
@@ -117,9 +181,9 @@ struct PostgresGuideTests {
                 .replacing(/\b(app|ops|reader)\b/) { "\(name)_\($0.output.1)" }
         }
         let connection = PostgresConnection(PostgresAddress(url: server.url, schema: name))
-        let blocks = try Self.blocks("sql")
+        let blocks = try Self.blocks("sql").dropFirst()
         #expect(blocks.count == 7)
-        try await connection.execute(script: script(blocks[0]))
+        try await connection.execute(script: "CREATE ROLE \(name) LOGIN;" + script(blocks[1]))
         var options = PostgresOptions()
         options.schema = name
         let owner = server.url.replacing("user=postgres", with: "user=\(name)")
