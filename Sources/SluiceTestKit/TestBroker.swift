@@ -55,11 +55,46 @@ public final class TestBroker: Sendable {
     ///   - options: The broker's options, except the clock.
     ///   - setUp: Adds routes; called again for the broker that a ``restart()`` or a crash opens.
     /// - Throws: Errors of `setUp` and of the file.
-    public init(
+    public convenience init(
         _ storage: Storage = .memory,
         clock: ManualClock = ManualClock(),
         options: BrokerOptions = BrokerOptions(),
         setUp: @escaping @Sendable (Broker) throws -> Void = { _ in }
+    ) async throws {
+        let file = storage == .file ? try TemporaryFile() : nil
+        try await self.init(file: file, clock, options, setUp)
+    }
+
+    /// Opens a broker on a file of the test, which other connections of the test may have opened before.
+    ///
+    /// Use it if the set-up needs the path, such as for handlers that write to a GRDB database:
+    ///
+    /// ```swift
+    /// let file = try TemporaryFile()
+    /// let pool = try openDatabase(file.path)
+    /// let test = try await TestBroker(file) { broker in try addRoutes(to: broker, pool) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - file: The file, which may not exist yet; it is removed after the broker is closed.
+    ///   - clock: The broker's clock.
+    ///   - options: The broker's options, except the clock.
+    ///   - setUp: Adds routes; called again for the broker that a ``restart()`` or a crash opens.
+    /// - Throws: Errors of `setUp` and of the file.
+    public convenience init(
+        _ file: TemporaryFile,
+        clock: ManualClock = ManualClock(),
+        options: BrokerOptions = BrokerOptions(),
+        setUp: @escaping @Sendable (Broker) throws -> Void = { _ in }
+    ) async throws {
+        try await self.init(file: file, clock, options, setUp)
+    }
+
+    private init(
+        file: TemporaryFile?,
+        _ clock: ManualClock,
+        _ options: BrokerOptions,
+        _ setUp: @escaping @Sendable (Broker) throws -> Void
     ) async throws {
         var options = options
         let turnstile = Turnstile(restWaiters)
@@ -71,7 +106,7 @@ public final class TestBroker: Sendable {
         self.options = options
         self.setUp = setUp
         self.turnstile = turnstile
-        file = storage == .file ? try TemporaryFile() : nil
+        self.file = file
         events = EventRecorder()
         let broker = try await Self.open(file, options)
         state = Mutex(State(broker: broker))
