@@ -6,6 +6,7 @@ func product(_ name: String, of package: String, with trait: String) -> Target.D
     .product(name: name, package: package, condition: .when(traits: [trait]))
 }
 
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 // What the tool, the demo and tests need and the libraries do not.
 let argumentParser = product("ArgumentParser", of: "swift-argument-parser", with: "CommandLineTool")
 let subprocess = product("Subprocess", of: "swift-subprocess", with: "CommandLineTool")
@@ -102,7 +103,7 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HashTreeCollections", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 serviceLifecycle,
                 .product(
                     name: "Metrics",
@@ -113,10 +114,7 @@ let package = Package(
             ]
         ),
         // Runs a broker while the system lets the application work.
-        .target(
-            name: "SluiceBackground",
-            dependencies: ["Sluice", .product(name: "Logging", package: "swift-log")]
-        ),
+        .target(name: "SluiceBackground", dependencies: ["Sluice", logging]),
         // Models of actions and queues for views; gates that probes keep.
         .target(name: "SluiceObservation", dependencies: ["Sluice"]),
         // Queues in the database of an application that uses GRDB; empty without the trait.
@@ -136,16 +134,11 @@ let package = Package(
             ]
         ),
         // The queues of many machines, in a PostgreSQL database; empty without the trait.
-        .target(
-            name: "SluicePostgres",
-            dependencies: [
-                libpq, "Sluice", serviceLifecycle, .product(name: "Logging", package: "swift-log"),
-            ]
-        ),
+        .target(name: "SluicePostgres", dependencies: [libpq, "Sluice", serviceLifecycle, logging]),
         // The operator's page, for a browser; empty without the trait.
         .target(
             name: "SluiceWeb",
-            dependencies: ["Sluice", .product(name: "Logging", package: "swift-log")] + web,
+            dependencies: ["Sluice", logging] + web,
             resources: [.embedInCode("Assets/page.css"), .embedInCode("Assets/page.js")]
         ),
         // What a user's tests need: a manual clock, temporary files, events to wait for.
@@ -166,7 +159,7 @@ let package = Package(
                 "SluicePostgres",
                 "SluiceWeb",
                 argumentParser,
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 systemPackage,
             ]
         ),
@@ -179,8 +172,9 @@ let package = Package(
         // A chat's outbox in a GRDB database.
         .executableTarget(
             name: "ChatOutbox",
-            dependencies: ["Sluice", "SluiceGRDB", "SluiceObservation", grdb],
-            path: "Examples/ChatOutbox"
+            dependencies: ["Sluice", "SluiceGRDB", "SluiceObservation", grdb, logging],
+            path: "Examples/ChatOutbox",
+            exclude: ["server.py"]
         ),
         // The program that the tutorial ends with.
         .executableTarget(name: "TutorialOutbox", dependencies: ["Sluice"], path: "Examples/Tutorial"),
@@ -200,7 +194,7 @@ let package = Package(
         // What tests of several targets have in common.
         .target(
             name: "TestSupport",
-            dependencies: ["SluiceSQLite", "Sluice", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["SluiceSQLite", "Sluice", logging],
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "SluiceSQLiteTests", dependencies: ["SluiceSQLite", "SluiceTestKit"]),
@@ -219,7 +213,7 @@ let package = Package(
                 "SluicePostgres",
                 "SluiceTestKit",
                 "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 serviceLifecycle,
                 .product(
                     name: "MetricsTestKit",
@@ -247,7 +241,7 @@ let package = Package(
                 "SluiceGRDB",
                 "SluiceTestKit",
                 "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 grdb,
             ]
         ),
@@ -258,7 +252,7 @@ let package = Package(
                 "Sluice",
                 "SluiceCrypto",
                 "SluiceTestKit",
-                .product(name: "Logging", package: "swift-log"),
+                logging,
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
             ]
         ),
@@ -331,13 +325,21 @@ let package = Package(
                 systemPackage,
             ]
         ),
+        // The tests of the guide "A chat's outbox", compiled as a user's are.
+        .testTarget(
+            name: "ChatOutboxTests",
+            dependencies: ["ChatOutbox", "Sluice", "SluiceGRDB", "SluiceTestKit", grdb]
+        ),
         // A Matrix server under load, killed and cut off, and what it has in the end.
         .testTarget(
             name: "MatrixTests",
             dependencies: ["MatrixOutbox", "TestSupport", subprocess, systemPackage]
         ),
         // What users write, compiled as their modules are: without the features below.
-        .testTarget(name: "ClientTests", dependencies: ["Sluice", "SluiceObservation", "SluiceTestKit"]),
+        .testTarget(
+            name: "ClientTests",
+            dependencies: ["Sluice", "SluiceGRDB", "SluiceObservation", "SluiceTestKit", grdb, logging]
+        ),
         // The rules of this repository, as tests.
         .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations", subprocess]),
     ],
@@ -379,14 +381,14 @@ let isStrict = Context.environment["SLUICE_STRICT"] != nil
 // `.ci/mutants` sets this: guards can be taken out, one at a time, to see that a test goes red.
 let hasMutants = Context.environment["SLUICE_MUTANTS"] != nil
 
-// One set of features for every target, but for what stands for a user's module.
+// One set of features for every target, except those that show what a user's module has.
 for target in package.targets where target.type != .system {
     if isStrict {
         target.cSettings = (target.cSettings ?? []) + [.treatAllWarnings(as: .error)]
         target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
     }
     if hasMutants { target.swiftSettings = (target.swiftSettings ?? []) + [.define("SLUICE_MUTANTS")] }
-    if target.name == "ClientTests" { continue }
+    if ["ClientTests", "ChatOutbox", "ChatOutboxTests"].contains(target.name) { continue }
     target.swiftSettings =
         (target.swiftSettings ?? []) + [
             .enableUpcomingFeature("ExistentialAny"),

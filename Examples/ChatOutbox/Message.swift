@@ -3,24 +3,49 @@ import Foundation
 import GRDB
 import Sluice
 
-/// A message, as the application stores and shows it.
-struct Message: Codable, Identifiable, FetchableRecord, PersistableRecord {
-    var id: Int64?
-    var conversation: String
-    var text: String
-    var sentAt: Date?
-    /// Counts what must happen once, for our tests.
-    var timesSent = 0
+/// Who sends.
+struct Account: Codable, Identifiable, FetchableRecord, PersistableRecord {
+    /// The server's name for it, of letters and digits: it is a part of the names of queues.
+    var id: String
+    /// Proves to the server who sends; `nil` from an answer 401 to the next login.
+    var token: String?
+    /// The number of the login that gave the token: a later one has another number.
+    var login = 0
+
+    enum Columns {
+        static let token = Column(CodingKeys.token)
+        static let login = Column(CodingKeys.login)
+    }
 }
 
-/// What is to be done for a message: the row has the rest.
-struct SendMessage: Action {
-    static let kind = "send-message"
-    var message: Int64
+extension Account {
+    var queues: QueuePattern { "chat/\(id)/*" }
+    /// Open while the account has a token that the server accepts.
+    var loginGate: GateName { "login:\(id)" }
+    /// Closed while the server is busy with this account.
+    var serverGate: GateName { "server:\(id)" }
+}
+
+/// A message, as the application stores and shows it.
+struct Message: Codable, Identifiable, FetchableRecord, PersistableRecord {
+    /// Made here, so that the server recognizes the message at each attempt, edit and deletion.
+    var id = UUID().uuidString
+    var account: String
     var conversation: String
-    /// A conversation has a queue of its own: its messages leave one by one, in their order.
-    var queue: QueueName { "conversation/\(conversation)" }
-    /// By its tag the action goes with the message: see the trigger.
-    var options: EnqueueOptions { EnqueueOptions(tag: "message-\(message)") }
+    var text: String
+    /// The path of a file that belongs to the message.
+    var attachment: String?
+    /// Whether the server has that file.
+    var isAttachmentStored = false
+    /// The text that the server has.
+    var sentText: String?
+
+    enum Columns {
+        static let id = Column(CodingKeys.id)
+        static let account = Column(CodingKeys.account)
+        static let text = Column(CodingKeys.text)
+        static let isAttachmentStored = Column(CodingKeys.isAttachmentStored)
+        static let sentText = Column(CodingKeys.sentText)
+    }
 }
 #endif

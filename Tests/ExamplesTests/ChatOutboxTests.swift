@@ -1,106 +1,150 @@
 #if CommandLineTool && GRDB
 import Foundation
-import GRDB
 import SluiceTestKit
 import Subprocess
 import SystemPackage
 import Testing
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The program of the guide "A chat's outbox", with the server that it is tried with.
 @Suite("The chat outbox", .timeLimit(.minutes(3)))
 struct ChatOutboxTests {
-    private static let conversations = ["Ana", "Bo", "Cleo"]
+    private static let conversations = ["1", "2", "3"]
     /// So many that they are not all sent before the kill.
-    private static let count = 60
+    private static let count = 12
 
-    @Test("G1, G5: messages that are sent through a kill are marked once each, and in their order")
+    @Test(
+        "G1, G5: through kills, lost answers, 401 and 429 the server gets each message once, in their order"
+    )
     func killed() async throws {
         let file = try TemporaryFile(name: "chat.sqlite")
-        for name in Self.conversations {
-            let texts = (1...Self.count).map { "\(name) says \($0)" }
-            let stored = try await Self.run(["send", name] + texts, in: file)
-            #expect(stored.count == Self.count)
-            #expect(stored.allSatisfy { $0.contains(" \(name) [stored] \(name) says ") })
-        }
-        let waiting = try await Self.run(["list"], in: file)
-        #expect(waiting.allSatisfy { $0.contains("[sending]") })
-
-        try await Self.runAndKill(file, afterLines: 10)
-        let rest = try await Self.run(["run"], in: file)
-        #expect(rest.allSatisfy { $0.contains("[sent]") })
-
-        let list = try await Self.run(["list"], in: file)
-        #expect(list.count == Self.conversations.count * Self.count)
-        #expect(list.allSatisfy { $0.contains("[sent]") })
-        let database = try DatabaseQueue(path: file.path)
-        try await database.read { db in
-            let times = try Int.fetchAll(db, sql: "SELECT timesSent FROM message")
-            #expect(times == Array(repeating: 1, count: list.count))
-            for name in Self.conversations {
-                // Microseconds are not stored, so that two may have one time.
-                let dates = try Date.fetchAll(
-                    db,
-                    sql: "SELECT sentAt FROM message WHERE conversation = ? ORDER BY id",
-                    arguments: [name]
-                )
-                #expect(dates == dates.sorted())
+        try await Self.withServer { url in
+            _ = try await Self.run(["login", "ana", url], in: file)
+            for conversation in Self.conversations {
+                for number in 1...Self.count {
+                    _ = try await Self.run(["send", "ana", conversation, "message \(number)"], in: file)
+                }
             }
-            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM sluice_actions") == 0)
+            #expect(try await Self.run(["list", "ana"], in: file).allSatisfy { $0.contains("[waiting]") })
+            try await Self.runAndKill(url, file)
+            _ = try await Self.run(["run", url], in: file)
+
+            let list = try await Self.run(["list", "ana"], in: file)
+            #expect(list.count == Self.conversations.count * Self.count)
+            #expect(list.allSatisfy { $0.contains("[sent]") }, "\(list)")
+            let received = try await Self.messages(of: url)
+            for conversation in Self.conversations {
+                let texts = received.filter { $0.conversation == conversation }.map(\.text)
+                #expect(texts == (1...Self.count).map { "message \($0)" })
+            }
         }
-        try database.close()
     }
 
-    @Test("A message that is retracted before it is sent takes along what was to be done for it")
-    func retracted() async throws {
+    @Test("Edits and deletions reach the server, and a message that is too large says so")
+    func changed() async throws {
         let file = try TemporaryFile(name: "chat.sqlite")
-        _ = try await Self.run(["send", "Ana", "one", "two", "three"], in: file)
-        _ = try await Self.run(["retract", "2"], in: file)
-        #expect(
-            try await Self.run(["list"], in: file) == [
-                "1 Ana [sending] one", "3 Ana [sending] three",
-            ]
-        )
-        let sent = try await Self.run(["run"], in: file)
-        #expect(sent == ["1 Ana [sent] one", "3 Ana [sent] three"])
+        try await Self.withServer { url in
+            _ = try await Self.run(["login", "ana", url], in: file)
+            var ids: [String] = []
+            for text in ["one", "two", "three", String(repeating: "x", count: 20_000)] {
+                ids += try await Self.run(["send", "ana", "1", text], in: file)
+            }
+            _ = try await Self.run(["edit", ids[0], "uno"], in: file)
+            _ = try await Self.run(["run", url], in: file)
+            _ = try await Self.run(["edit", ids[1], "due"], in: file)
+            _ = try await Self.run(["delete", ids[2]], in: file)
+            _ = try await Self.run(["run", url], in: file)
+            #expect(try await Self.messages(of: url).map(\.text) == ["uno", "due"])
+            let list = try await Self.run(["list", "ana"], in: file)
+            #expect(list.prefix(2) == ["1 [sent] uno", "1 [sent] due"])
+            #expect(list.last?.hasPrefix("1 [not sent: too large] xxx") == true)
+        }
     }
 
     @Test("The list follows what another process sends")
     func follows() async throws {
         let file = try TemporaryFile(name: "chat.sqlite")
-        _ = try await Self.run(["send", "Ana", "one", "two"], in: file)
-        let result = try await Subprocess.run(
-            Self.program,
-            arguments: ["list", "--follow"],
-            workingDirectory: file.directory,
+        try await Self.withServer { url in
+            _ = try await Self.run(["login", "ana", url], in: file)
+            for text in ["one", "two"] { _ = try await Self.run(["send", "ana", "1", text], in: file) }
+            let result = try await Subprocess.run(
+                Self.program,
+                arguments: ["list", "ana", "--follow"],
+                workingDirectory: file.directory,
+                input: .none,
+                output: .sequence,
+                error: .discarded
+            ) { execution in
+                var lines: [String] = []
+                for try await line in execution.standardOutput.strings() {
+                    lines.append(line)
+                    if lines.count == 2 { _ = try await Self.run(["run", url], in: file) }
+                    if line == "1 [sent] two" { try execution.send(signal: .kill) }
+                }
+                return lines
+            }
+            let lines = result.closureResult
+            #expect(lines.first == "1 [waiting] one", "\(lines)")
+            #expect(lines.contains("1 [sent] one"))
+        }
+    }
+
+    @Test("A message that is not there can be neither edited nor deleted, and a wrong verb shows the usage")
+    func unknown() async throws {
+        let file = try TemporaryFile(name: "chat.sqlite")
+        for (arguments, sentence) in [
+            (["edit", "7", "text"], "there is no such message"),
+            (["delete", "7"], "there is no such message"),
+            (["lits"], "usage: login"),
+        ] {
+            let result = try await Subprocess.run(
+                Self.program,
+                arguments: Arguments(arguments),
+                workingDirectory: file.directory,
+                output: .discarded,
+                error: .string(limit: 64 * 1_024)
+            )
+            #expect(result.terminationStatus == .exited(64))
+            #expect(result.standardError.contains(sentence))
+        }
+    }
+}
+
+extension ChatOutboxTests {
+    private struct Received: Decodable {
+        var conversation: String
+        var text: String
+    }
+
+    /// Starts the server, passes its address, and ends it.
+    private static func withServer(_ body: (String) async throws -> Void) async throws {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Examples/ChatOutbox/server.py")
+        _ = try await Subprocess.run(
+            .name("python3"),
+            arguments: [script.path],
             input: .none,
             output: .sequence,
             error: .discarded
         ) { execution in
-            var lines: [String] = []
-            for try await line in execution.standardOutput.strings() {
-                lines.append(line)
-                if lines.count == 2 { _ = try await Self.run(["run"], in: file) }
-                if line.contains("2 Ana [sent] two") { try execution.send(signal: .kill) }
+            for try await url in execution.standardOutput.strings() {
+                let result: Result<Void, any Error>
+                do { result = .success(try await body(url)) } catch { result = .failure(error) }
+                try execution.send(signal: .kill)
+                try result.get()
             }
-            return lines
         }
-        let lines = result.closureResult
-        #expect(lines.first?.contains("1 Ana [sending] one") == true, "\(lines)")
-        #expect(lines.contains { $0.contains("1 Ana [sent] one") })
-        #expect(lines.contains { $0.contains("2 Ana [sent] two") })
     }
 
-    @Test("What is not there cannot be retracted")
-    func unknown() async throws {
-        let file = try TemporaryFile(name: "chat.sqlite")
-        let result = try await Subprocess.run(
-            Self.program,
-            arguments: ["retract", "7"],
-            workingDirectory: file.directory,
-            output: .discarded,
-            error: .string(limit: 64 * 1_024)
-        )
-        #expect(result.terminationStatus == .exited(64))
-        #expect(result.standardError.contains("there is no message 7"))
+    /// What the server has, in the order of arrival.
+    private static func messages(of url: String) async throws -> [Received] {
+        let (data, _) = try await URLSession.shared.data(from: try #require(URL(string: url + "/messages")))
+        return try data.split(separator: UInt8(ascii: "\n")).map {
+            try JSONDecoder().decode(Received.self, from: $0)
+        }
     }
 
     /// Runs a verb to its end; the lines that it writes.
@@ -116,25 +160,22 @@ struct ChatOutboxTests {
         return result.standardOutput.split(separator: "\n").map(String.init)
     }
 
-    /// Has messages sent, and kills the process when it has told of so many.
-    private static func runAndKill(_ file: TemporaryFile, afterLines count: Int) async throws {
-        let result = try await Subprocess.run(
-            program,
-            arguments: ["run"],
-            workingDirectory: file.directory,
-            input: .none,
-            output: .sequence,
-            error: .discarded
-        ) { execution in
-            var lines = 0
-            for try await line in execution.standardOutput.strings() where line.contains("[sent]") {
-                lines += 1
-                if lines == count { try execution.send(signal: .kill) }
+    /// Has messages sent, and kills the process when the server has some of them.
+    private static func runAndKill(_ url: String, _ file: TemporaryFile) async throws {
+        for least in [3, 9, 15] {
+            let result = try await Subprocess.run(
+                program,
+                arguments: ["run", url],
+                workingDirectory: file.directory,
+                input: .none,
+                output: .discarded,
+                error: .discarded
+            ) { execution in
+                while try await messages(of: url).count < least { try Task.checkCancellation() }
+                try execution.send(signal: .kill)
             }
-            return lines
+            #expect(result.terminationStatus == .signaled(SIGKILL))
         }
-        #expect(result.terminationStatus == .signaled(SIGKILL))
-        #expect(result.closureResult >= count)
     }
 
     /// The program lies beside the tests.

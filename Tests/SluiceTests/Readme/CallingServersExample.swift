@@ -26,15 +26,21 @@ func route(
 }
 
 /// Renews the token each time that an answer 401 has closed the gate.
+///
+/// - Parameter logIn: Returns a token; `nil` if the login has failed.
 func keepLoggedIn(
     _ broker: Broker,
     _ session: Session,
-    logIn: @escaping @Sendable () async throws -> String
+    logIn: @escaping @Sendable () async -> String?
 ) async throws {
     for await observed in broker.events() {
         // A gap of missed events may hide a closing.
         if case .event(let event) = observed, event.kind != .gateClosed || event.gate != "login" { continue }
-        await session.renewed(try await logIn())
+        guard let token = await logIn() else { continue }
+        await session.renewed(token)
         try await broker.openGate("login", isKept: true)
+        // The actions that got the answer 401 wait for the five minutes themselves.
+        let waiting = try await broker.statuses(matching: "conversation/*", in: [.retry]).map(\.queue)
+        try await broker.retryNow(queues: waiting)
     }
 }
