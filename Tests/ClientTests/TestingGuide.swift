@@ -145,11 +145,12 @@ func crash() async throws {
     @Test("The code of the guide is the one that is compiled here") func isCompiled() throws {
         let guide = try Self.text("Sources/SluiceTestKit/SluiceTestKit.docc/TestingYourHandlers.md")
         let handler = try Self.text("Tests/ClientTests/TestingGuideHandler.swift")
-        let code = try handler + Self.text("Tests/ClientTests/TestingGuide.swift")
+        let database = try Self.text("Tests/ClientTests/TestingGuideDatabase.swift")
+        let code = try handler + database + Self.text("Tests/ClientTests/TestingGuide.swift")
         let blocks = guide.components(separatedBy: "```swift\n").dropFirst().map {
             $0.components(separatedBy: "```")[0]
         }
-        #expect(blocks.count == 8)
+        #expect(blocks.count == 9)
         for block in blocks { #expect(code.contains(block), "\(block)") }
     }
 }
