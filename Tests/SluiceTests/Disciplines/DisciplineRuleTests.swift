@@ -47,7 +47,7 @@ struct DisciplineRuleTests {
         #expect(try await texts(fixture.store, by: .lastInFirstOut) == ["4", "2", "1"])
     }
 
-    @Test("Last in, first out: what was moved to the front starts before later arrivals, as in the other order")
+    @Test("Last in, first out: what was moved to the front starts before later arrivals")
     func movedToFront() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.store.add(["1", "2", "3"].map { ActionDraft($0) })

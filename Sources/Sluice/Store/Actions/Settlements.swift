@@ -64,8 +64,7 @@ final class Settlements: TransactionSubject {
             try wait(run, delay, gate, closes: closes, isRetry: false, error)
         case .stop: try stop(run)
         // The payload that did not decode was replaced during the attempt: the next reads the new one.
-        case .fail(.undecodable, _, _)
-            where state.editedClaim == receipt.claim && !mutant("edit while undecodable"): try stop(run)
+        case .fail(.undecodable, _, _) where state.isEdited(during: receipt): try stop(run)
         case .fail(let cause, let policy, let error): try fail(run, cause, policy, error)
         }
         try carryOutMove(of: receipt, state)
@@ -291,6 +290,11 @@ private struct StateRow {
     var editedClaim: Int64?
     /// The delay of the last attempt if it was released; zero otherwise.
     var releaseDelay = Duration.zero
+
+    /// Returns whether the payload was replaced while the run read another.
+    func isEdited(during run: Receipt) -> Bool {
+        editedClaim == run.claim && !mutant("edit while undecodable")
+    }
 
     static func read(_ action: ActionID, in core: TransactionCore) throws(SQLiteError) -> StateRow {
         try core.connection.cached(
