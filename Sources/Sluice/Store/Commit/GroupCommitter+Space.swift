@@ -34,8 +34,7 @@ extension GroupCommitter {
         // Also of the only transaction of a process.
         if reserve?.isNew == true { lookAtSpace() }
         guard let reserve, reserve.walLimit != nil, !mutant("space of a checkpoint") else { return }
-        let isHeldBack = { [trouble] in trouble.pinnedPages > 0 }
-        guard try !reserve.mayCommit(pages: pageCount(), isHeldBack: isHeldBack()) else { return }
+        guard try !reserve.mayCommit(pages: pageCount()) else { return }
         throw SQLiteError(code: .full, message: "the WAL could not be copied into the database")
     }
 

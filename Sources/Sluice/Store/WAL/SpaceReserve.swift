@@ -18,8 +18,8 @@ internal import Musl
 ///   file gives up as much as the checkpoint lacks, which is made again. What that did not use, since a
 ///   reader held it back, the file takes back at once: other programs would leave nothing for the next one.
 ///   It has its size again when there is room.
-/// 3. A commit is refused whose WAL would need more for its checkpoint than that file has, unless nothing
-///   holds the WAL back and there is room for its pages twice: in the WAL and in the database.
+/// 3. A commit is refused whose WAL would need more for its checkpoint than that file has, unless there is
+///   room for its pages twice: in the WAL and in the database.
 ///
 /// The database itself is not lengthened ahead of the checkpoint: SQLite does that by writing single bytes,
 /// which could hit a page that a checkpoint of another process writes at that moment.
@@ -94,15 +94,11 @@ final class SpaceReserve {
     }
 
     /// Whether a transaction may be committed that leaves the database with so many pages.
-    ///
-    /// - Parameter isHeldBack: Whether a reader has kept the last checkpoint from copying all of the WAL.
-    func mayCommit(pages: Int, isHeldBack: @autoclosure () -> Bool) -> Bool {
+    func mayCommit(pages: Int) -> Bool {
         let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
         // Another process may have given from the same file.
         if missing <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
-        guard let free = freeSpace(database) else { return true }
-        // Until a reader has gone, others may take what is free now.
-        return free >= 2 * missing + Self.margin && !isHeldBack()
+        return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
     }
 
     /// Frees as much of the file's space as a checkpoint lacks that leaves the database with so many pages.
