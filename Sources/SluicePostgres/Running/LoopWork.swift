@@ -1,4 +1,5 @@
 #if PostgreSQL
+internal import Logging
 internal import Sluice
 
 /// What only the running loop touches.
@@ -26,12 +27,13 @@ struct LoopWork {
     /// Between the looks of an idle worker at first.
     static let shortestPause: Duration = .milliseconds(20)
 
-    /// Asks for less, since an answer did not come in the time that it had.
-    ///
-    /// - Returns: Whether less was possible.
-    mutating func wasTooLate() -> Bool {
-        defer { if !mutant("server slow link") { mostBytes = max(mostBytes / 4, 1) } }
-        return mostBytes > 1
+    /// Asks for less, since an answer did not come in the time that it had; warns if less is not possible.
+    mutating func wasTooLate(_ lease: Duration, _ logger: Logger) {
+        if mostBytes == 1 {
+            let text = "one action does not come in a third of the lease: a longer lease is needed"
+            logger.warning("\(text)", metadata: ["lease": "\(lease)"])
+        }
+        if !mutant("server slow link") { mostBytes = max(mostBytes / 4, 1) }
     }
 
     /// Asks for more, if an answer that was as long as allowed came in a quarter of the time that it had.

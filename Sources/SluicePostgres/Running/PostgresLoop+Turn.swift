@@ -31,12 +31,7 @@ extension PostgresLoop {
             )
         } catch {
             state.withLock { $0.outcomes.putBack(outcomes, wereSent: error.mayHaveCommitted) }
-            if error == .lost(PostgresFailure.tooLate), !work.wasTooLate() {
-                options.logger.warning(
-                    "one action does not come in a third of the lease: a longer lease is needed",
-                    metadata: ["lease": "\(server.lease)"]
-                )
-            }
+            if error == .lost(PostgresFailure.tooLate) { work.wasTooLate(server.lease, options.logger) }
             guard error.isOfData, !outcomes.isEmpty, !mutant("server data") else { throw error }
             takeApart(outcomes, error, &work)
             return options.clock.now

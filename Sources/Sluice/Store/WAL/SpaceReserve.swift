@@ -96,8 +96,8 @@ final class SpaceReserve {
     /// Whether a transaction may be committed that leaves the database with so many pages.
     func mayCommit(pages: Int) -> Bool {
         let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
-        // Another process may have given from the same file.
-        if missing <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
+        // Another process may have given from the same file. A commit adds some pages of its own to these.
+        if missing + Self.smallest <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
         return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
     }
 
