@@ -1,5 +1,6 @@
 #if PostgreSQL
 import Sluice
+import SluicePostgres
 import TestSupport
 import Testing
 
