@@ -243,7 +243,7 @@ private final class SmallDisk {
         let file = try TemporaryFile()
         let path = file.path + "-reserve"
         let small = 100 << 20
-        let limit = SpaceReserve.largest / 4_096
+        let limit = small / 4 / 4_096
         let reserve = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in small }
         let hasChanged = reserve.look(at: 1, pageSize: 4_096)
         #expect(hasChanged && reserve.walLimit == limit)

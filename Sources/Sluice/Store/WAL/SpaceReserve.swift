@@ -12,8 +12,7 @@ internal import Musl
 /// can never be copied: every write fails, and so does the only way out. So while less than ``ample`` is
 /// free, three rules apply:
 ///
-/// 1. The WAL is copied when it has an eighth of the space that it could take, ``largest`` at most, and its
-///   file is cut to that. So its checkpoint needs no more than the file of the second rule has.
+/// 1. The WAL is copied when it has a quarter of the space that it could take, and its file is cut to that.
 /// 2. A file next to the database, ``path``, keeps space free. If a checkpoint finds the disk full, the
 ///   file gives up as much as the checkpoint lacks, which is made again. What that did not use, since a
 ///   reader held it back, the file takes back at once: other programs would leave nothing for the next one.
@@ -84,12 +83,11 @@ final class SpaceReserve {
         // What the WAL and the file have is the engine's to divide.
         if isFirst { byteCount = isOwn ? FileFact(path)?.byteCount ?? 0 : 0 }
         let room = free + byteCount + (FileFact(walPath)?.byteCount ?? 0)
-        let kept = min(Self.largest, room / 8)
-        let limit = max(kept / pageSize, Self.leastLimit)
-        keep(kept, free: free)
+        let limit = max(room / 4 / pageSize, Self.leastLimit)
+        keep(min(Self.largest, room / 8), free: free)
         // A limit that changes a little is kept.
         if let known, limit <= known, limit >= known * 3 / 4 { return false }
-        walLimit = limit
+        walLimit = min(limit, CheckpointPolicy.longWAL)
         return walLimit != known
     }
 
