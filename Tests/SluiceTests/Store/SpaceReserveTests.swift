@@ -3,6 +3,7 @@ import Foundation
 import SluiceSQLite
 import SluiceTestKit
 import Subprocess
+import Synchronization
 import Testing
 
 @testable import Sluice
@@ -234,6 +235,29 @@ private final class SmallDisk {
             let count = try await store.actionCount()
             try await #expect(run(store) == count)
         }
+    }
+
+    @Test("G12: the file gives what a checkpoint lacks, and takes back what that has left free")
+    func givesAndTakesBack() throws {
+        let file = try TemporaryFile()
+        let free = Mutex(100 << 20)
+        let reserve = SpaceReserve(file.path, walPath: file.path + "-wal") { _ in free.withLock { $0 } }
+        _ = reserve.look(at: 1, pageSize: 4_096)
+        func size() throws -> Int {
+            try FileManager.default.attributesOfItem(atPath: reserve.path)[.size] as? Int ?? 0
+        }
+        #expect(try size() == SpaceReserve.largest)
+        free.withLock { $0 = 4_096 }
+        let gives = reserve.give(forPages: 100)
+        let given = 99 * 4_096 + SpaceReserve.smallest
+        #expect(try gives && size() == SpaceReserve.largest - given)
+        // The checkpoint was held back, and others have taken some.
+        free.withLock { $0 = 200_000 }
+        reserve.takeBack()
+        #expect(try size() == SpaceReserve.largest - given + 200_000)
+        reserve.takeBack()
+        #expect(try size() == SpaceReserve.largest - given + 200_000 && reserve.byteCount == size())
+        reserve.release()
     }
 
     @Test(

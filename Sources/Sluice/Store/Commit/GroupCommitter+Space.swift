@@ -32,7 +32,7 @@ extension GroupCommitter {
     /// Refuses a transaction that could leave the WAL with more than a checkpoint has room for.
     func ensureSpace() throws {
         // Also of the only transaction of a process.
-        if reserve?.isNew == true { lookAtSpace() }
+        if reserve?.isNew == true, !mutant("space of a first commit") { lookAtSpace() }
         guard let reserve, reserve.walLimit != nil, !mutant("space of a checkpoint") else { return }
         guard try !reserve.mayCommit(pages: pageCount()) else { return }
         throw SQLiteError(code: .full, message: "the WAL could not be copied into the database")
@@ -41,9 +41,9 @@ extension GroupCommitter {
     /// Makes a checkpoint; on a full disk once more, with the space that was kept for it.
     func withReserve(_ checkpoint: () throws -> Checkpoint) throws -> Checkpoint {
         do { return try checkpoint() } catch let error as SQLiteError {
-            guard error.code.primary == .full, let pages = try reserve.map({ _ in try pageCount() }),
-                reserve?.give(forPages: pages) == true
-            else { throw error }
+            guard error.code.primary == .full, let reserve, try reserve.give(forPages: pageCount()) else {
+                throw error
+            }
         }
         defer { reserve?.takeBack() }
         return try checkpoint()

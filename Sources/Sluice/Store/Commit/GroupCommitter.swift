@@ -28,7 +28,7 @@ final class GroupCommitter {
     private var mustTruncate = false
     var checkpoints = CheckpointPolicy()
     /// `nil` in memory.
-    var reserve: SpaceReserve?
+    private(set) var reserve: SpaceReserve?
     var isAtUpkeep = false
     var space = SpaceUpkeep.none
     /// The duration of the last `COMMIT`, its sync included.

@@ -93,7 +93,7 @@ final class SpaceReserve {
 
     /// Whether a transaction may be committed that leaves the database with so many pages.
     func mayCommit(pages: Int) -> Bool {
-        let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
+        let missing = missing(ofPages: pages)
         // Another process may have given from the same file. A commit adds some pages of its own to these.
         if missing + Self.smallest <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
         return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
@@ -103,8 +103,7 @@ final class SpaceReserve {
     ///
     /// - Returns: Whether there was any to free.
     func give(forPages pages: Int) -> Bool {
-        let missing = pages * pageSize - (FileFact(database)?.byteCount ?? 0)
-        let lacking = max(missing - (freeSpace(database) ?? 0), 0) + Self.smallest
+        let lacking = max(missing(ofPages: pages) - (freeSpace(database) ?? 0), 0) + Self.smallest
         byteCount = isOwn ? FileFact(path)?.byteCount ?? 0 : 0
         given = min(lacking, byteCount)
         guard byteCount - lacking >= Self.smallest else { return release() }
@@ -115,15 +114,14 @@ final class SpaceReserve {
 
     /// Gives the file the space again that it gave, as far as that is free.
     func takeBack() {
-        defer { given = 0 }
         let wanted = min(given, freeSpace(database) ?? 0)
-        guard wanted > 0 else { return }
-        let isNew = byteCount == 0
-        guard isNew || isOwn else { return }
-        let file = isNew ? createReserve(path) : appendToReserve(path)
-        guard file >= 0 else { return }
-        byteCount += fill(file, wanted, isNew: isNew)
-        close(file)
+        given = 0
+        if wanted > 0, !mutant("unused reserve") { lengthen(by: wanted) }
+    }
+
+    /// How much longer a checkpoint makes a database of so many pages.
+    private func missing(ofPages pages: Int) -> Int {
+        pages * pageSize - (FileFact(database)?.byteCount ?? 0)
     }
 
     /// Deletes the file, so that its space is free; returns whether there was one.
@@ -137,16 +135,17 @@ final class SpaceReserve {
     private func keep(_ wanted: Int, free: Int) {
         guard wanted >= Self.smallest, byteCount < wanted / 2, free >= 2 * wanted else { return }
         if byteCount > 0 { release() }
-        // A shell's `mv` or a person's file of the same name is left alone.
-        let file = createReserve(path)
-        guard file >= 0 else { return }
-        byteCount = fill(file, wanted, isNew: true)
-        close(file)
+        lengthen(by: wanted)
         if byteCount < wanted { release() }
     }
 
-    /// Writes so many bytes; returns how many there was room for.
-    private func fill(_ file: Int32, _ wanted: Int, isNew: Bool) -> Int {
+    /// Writes so many bytes more, as far as there is room; the first ones make the file.
+    private func lengthen(by wanted: Int) {
+        let isNew = byteCount == 0
+        // A shell's `mv` or a person's file of the same name is left alone.
+        guard isNew || isOwn else { return }
+        let file = isNew ? createReserve(path) : appendToReserve(path)
+        guard file >= 0 else { return }
         var left = wanted
         // Not zeros, which some file systems do not store.
         let filling = [UInt8](repeating: 0x53, count: 65_536)
@@ -157,7 +156,10 @@ final class SpaceReserve {
             left -= count
             bytes = filling
         }
-        return wanted - left
+        close(file)
+        byteCount += wanted - left
+        // Without its whole mark it would be taken for another's, and stay.
+        if isNew, byteCount < Self.mark.utf8.count, unlink(path) == 0 { byteCount = 0 }
     }
 
     private var isOwn: Bool {
