@@ -84,54 +84,58 @@ BEGIN
 END
 $$;
 
--- Buries the next actions of a failing queue; returns whether there may be more. Those that sort before the failed
--- action are exempt, and those that were moved or requeued into the queue since.
-CREATE FUNCTION sluice_fail_batch(queue bigint) RETURNS boolean
+-- Buries the next actions of a failing queue; returns which, and whether there may be more. Those that sort before the
+-- failed action are exempt, and those that were moved or requeued into the queue since.
+CREATE FUNCTION sluice_fail_batch(queue bigint, OUT more boolean, OUT behind bigint[])
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
 DECLARE
     lane sluice_lane_rows;
-    batch bigint[];
 BEGIN
+    more := false;
     SELECT l.* INTO lane FROM sluice_lane_rows AS l WHERE l.queue_id = queue AND l.blocked_by = 'failing';
     IF NOT FOUND THEN
-        RETURN false;
+        RETURN;
     END IF;
-    batch := ARRAY(
+    behind := ARRAY(
         SELECT a.id FROM sluice_action_rows AS a
         WHERE a.queue_id = queue AND a.not_before IS NULL
           AND (a.sort_key, a.id) > (lane.fail_key, lane.blocked_action_id) AND a.id <= lane.fail_through_id
           AND NOT EXISTS (SELECT FROM sluice_state_rows AS s
                           WHERE s.action_id = a.id AND s.spared_through >= lane.fail_through_id)
         ORDER BY a.sort_key, a.id LIMIT 1000);
-    IF cardinality(batch) < 1000 THEN
-        batch := batch || ARRAY(
+    IF cardinality(behind) < 1000 THEN
+        behind := behind || ARRAY(
             SELECT a.id FROM sluice_action_rows AS a
             WHERE a.queue_id = queue AND a.not_before IS NOT NULL
               AND (a.sort_key, a.id) > (lane.fail_key, lane.blocked_action_id) AND a.id <= lane.fail_through_id
               AND NOT EXISTS (SELECT FROM sluice_state_rows AS s
                               WHERE s.action_id = a.id AND s.spared_through >= lane.fail_through_id)
-            LIMIT 1000 - cardinality(batch));
+            LIMIT 1000 - cardinality(behind));
     END IF;
-    PERFORM sluice_bury(batch, 'behind', lane.blocked_error);
-    IF cardinality(batch) = 1000 THEN
-        RETURN true;
+    PERFORM sluice_bury(behind, 'behind', lane.blocked_error);
+    more := cardinality(behind) = 1000;
+    IF more THEN
+        RETURN;
     END IF;
     UPDATE sluice_lane_rows AS l
     SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, fail_through_id = NULL,
         fail_key = NULL
     WHERE l.queue_id = queue;
-    RETURN false;
 END
 $$;
 
 -- Applies a failure policy to an action whose attempt has ended, or which may not start. Returns whether the queue goes
--- on; otherwise its lane is parked, or due for the next batch of a failing queue.
-CREATE FUNCTION sluice_fail(queue bigint, action bigint, cause text, policy text, error text) RETURNS boolean
+-- on; otherwise its lane is parked, or due for the next batch of a failing queue. Returns also what was buried behind it.
+CREATE FUNCTION sluice_fail(queue bigint, action bigint, cause text, policy text, error text,
+                            OUT goes_on boolean, OUT behind bigint[])
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
+DECLARE
+    batch record;
 BEGIN
+    goes_on := policy IN ('skip', 'failQueue');
     IF policy = 'failQueue' THEN
         UPDATE sluice_lane_rows AS l
         SET blocked_by = 'failing', blocked_action_id = action, blocked_at = sluice_now(),
@@ -140,17 +144,33 @@ BEGIN
             fail_key = (SELECT a.sort_key FROM sluice_action_rows AS a WHERE a.id = action)
         WHERE l.queue_id = queue;
     END IF;
-    IF policy IN ('skip', 'failQueue') THEN
-        PERFORM sluice_bury(ARRAY[action], cause, error);
-        IF policy = 'failQueue' AND sluice_fail_batch(queue) THEN
-            UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now() WHERE l.queue_id = queue;
-            RETURN false;
-        END IF;
-        RETURN true;
+    IF NOT coalesce(goes_on, false) THEN
+        goes_on := false;
+        PERFORM sluice_sleep(queue, NULL, NULL, cause, action, error);
+        RETURN;
     END IF;
-    PERFORM sluice_sleep(queue, NULL, NULL, cause, action, error);
-    RETURN false;
+    PERFORM sluice_bury(ARRAY[action], cause, error);
+    IF policy = 'failQueue' THEN
+        batch := sluice_fail_batch(queue);
+        behind := batch.behind;
+        IF batch.more THEN
+            UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = sluice_now() WHERE l.queue_id = queue;
+            goes_on := false;
+        END IF;
+    END IF;
 END
+$$;
+
+-- What is told of dead letters.
+CREATE FUNCTION sluice_letters(actions bigint[])
+RETURNS TABLE (action_id bigint, queue text, kind text, attempts integer, error text)
+LANGUAGE sql STABLE SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
+    SET enable_mergejoin = off
+AS $$
+    SELECT d.id, q.name, d.kind, d.attempts, d.error
+    FROM unnest(actions) AS u (id)
+    CROSS JOIN LATERAL (SELECT i.* FROM sluice_dead_rows AS i WHERE i.id = u.id OFFSET 0) AS d
+    CROSS JOIN LATERAL (SELECT i.* FROM sluice_queue_rows AS i WHERE i.queue_id = d.queue_id OFFSET 0) AS q
 $$;
 
 -- Moves an action's key along to another queue. If another action there has the same key, that one loses it.
@@ -215,10 +235,10 @@ AS $$
 $$;
 
 -- Settles an attempt that did not succeed; its claim is deleted, and its lane is locked. Returns whether the lane goes
--- on, and whether the action was removed.
+-- on, whether the action was removed, and what was buried behind it.
 CREATE FUNCTION sluice_settle(held sluice_claim_rows, outcome text, delay interval, gate text, closes boolean,
                               error text, cause text, policy text, ended timestamptz,
-                              OUT goes_on boolean, OUT removed boolean)
+                              OUT goes_on boolean, OUT removed boolean, OUT behind bigint[])
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
@@ -287,7 +307,8 @@ BEGIN
         -- An edit during the attempt has replaced what could not be read.
         IF NOT (cause = 'undecodable' AND state.edited_claim IS NOT DISTINCT FROM held.claim)
             AND NOT (policy = 'block' AND state.moves_to IS NOT NULL) THEN
-            goes_on := sluice_fail(held.queue_id, action, cause, policy, error);
+            SELECT f.goes_on, f.behind INTO goes_on, behind
+            FROM sluice_fail(held.queue_id, action, cause, policy, error) AS f;
         END IF;
     ELSE
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOutcome',
@@ -927,7 +948,8 @@ $$;
 --   editLost: a success whose attempt had not seen an edit, in addition.
 --   claimed: an action to run. follows: the receipt's claim whose queue goes on.
 --   failed: an action that may not start any more: its time is over, or it has ended too many workers; with cause and
---       policy. unrouted: one for whose kind there is no route, so that its queue waits.
+--       policy. unrouted: one for whose kind there is no route, so that its queue waits. behind: one that became a
+--       dead letter with its whole queue.
 --   cancel: a claim of this worker that was cancelled; in each step until it is settled.
 --   next: always, and last. due_at: when something is due; the time of the step if there is more now; NULL if
 --       nothing is known. enqueued_at: the time of the step, so that a caller needs no clock that agrees.
@@ -992,6 +1014,7 @@ DECLARE
     taken_lanes bigint[] := '{}';
     empty_lanes bigint[] := '{}';
     empty_lows bigint[] := '{}';
+    behind_actions bigint[] := '{}';
     back_lanes bigint[] := '{}';
     back_lows bigint[] := '{}';
     pools_now integer[];
@@ -1158,6 +1181,7 @@ BEGIN
                                gates[other_places[place_now]], closes[other_places[place_now]],
                                errors[other_places[place_now]], causes[other_places[place_now]],
                                policies[other_places[place_now]], now_at) AS e;
+            behind_actions := behind_actions || end_of.behind;
             what := CASE WHEN end_of.removed THEN 'removed' ELSE 'settled' END;
             claim := held.claim;
             RETURN NEXT;
@@ -1369,7 +1393,7 @@ BEGIN
                 CONTINUE;
             END IF;
             IF head.blocked_by = 'failing' THEN
-                PERFORM sluice_fail_batch(head.queue_id);
+                behind_actions := behind_actions || (SELECT f.behind FROM sluice_fail_batch(head.queue_id) AS f);
                 UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = now_at WHERE l.queue_id = head.queue_id;
                 more := true;
                 CONTINUE;
@@ -1413,7 +1437,8 @@ BEGIN
                 cause := 'expired';
                 policy := coalesce(head.expired, 'skip');
                 last_error := 'its time was over before it could start';
-                PERFORM sluice_fail(head.queue_id, action_id, cause, policy, last_error);
+                behind_actions := behind_actions
+                    || (SELECT f.behind FROM sluice_fail(head.queue_id, action_id, cause, policy, last_error) AS f);
                 RETURN NEXT;
                 more := true;
                 CONTINUE;
@@ -1464,7 +1489,8 @@ BEGIN
                 cause := 'crashed';
                 policy := head.crashed;
                 last_error := format('its worker was taken off %s times while the action ran alone', head.crashes);
-                PERFORM sluice_fail(head.queue_id, action_id, cause, policy, last_error);
+                behind_actions := behind_actions
+                    || (SELECT f.behind FROM sluice_fail(head.queue_id, action_id, cause, policy, last_error) AS f);
                 RETURN NEXT;
                 more := true;
                 CONTINUE;
@@ -1575,12 +1601,23 @@ BEGIN
         more := true;
     END IF;
 
-    -- 8. Cancelled claims, and when to look again.
-    what := 'cancel';
-    follows := NULL;
+    -- 8. What became dead letters with a whole queue, cancelled claims, and when to look again.
+    follows := NULL; claim := NULL;
     action_id := NULL; queue_id := NULL; queue := NULL; kind := NULL; version := NULL; payload := NULL; trace := NULL;
     nonce := NULL; enqueued_at := NULL; attempts := NULL; last_error := NULL; is_alone := NULL; route := NULL;
     cause := NULL; policy := NULL;
+    IF behind_actions <> '{}' THEN
+        what := 'behind';
+        FOR receipt IN SELECT r.* FROM sluice_letters(behind_actions) AS r LOOP
+            action_id := receipt.action_id;
+            queue := receipt.queue;
+            kind := receipt.kind;
+            last_error := receipt.error;
+            RETURN NEXT;
+        END LOOP;
+        action_id := NULL; queue := NULL; kind := NULL; last_error := NULL;
+    END IF;
+    what := 'cancel';
     FOR receipt IN
         SELECT c.claim FROM sluice_state_rows AS s
         CROSS JOIN LATERAL (SELECT i.* FROM sluice_claim_rows AS i WHERE i.action_id = s.action_id OFFSET 0) AS c
@@ -1626,8 +1663,8 @@ $$;
 -- a transaction of the application settles, are passed over and stay for a later call. Returns whether it did anything.
 --
 -- What the worker ran becomes suspect (G7). If one action ran alone on trial, and the worker did not renew its lease,
--- the end counts against that action; nobody else loses an attempt.
-CREATE FUNCTION sluice_end_worker(gone bigint, reason text) RETURNS boolean
+-- the end counts against that action, which is returned in crashed; nobody else loses an attempt.
+CREATE FUNCTION sluice_end_worker(gone bigint, reason text, OUT did boolean, OUT crashed bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
@@ -1637,7 +1674,6 @@ DECLARE
                             LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED);
     is_trying boolean := EXISTS (SELECT FROM sluice_trial_rows AS t
                                  WHERE t.worker = gone AND t.part_until IS NOT NULL);
-    did boolean;
     held sluice_claim_rows;
     state sluice_state_rows;
     suspects bigint[] := '{}';
@@ -1659,6 +1695,7 @@ BEGIN
         IF held.trial_size = 1 AND is_trying AND reason = 'lost' THEN
             UPDATE sluice_state_rows AS s SET attempts = s.attempts + 1, crashes = s.crashes + 1
             WHERE s.action_id = held.action_id RETURNING s.* INTO state;
+            crashed := held.action_id;
             PERFORM sluice_record(held.action_id, held.claim, state.attempts, 'crashed',
                                   'its worker was taken off while the action ran alone', held.started_at);
         END IF;
@@ -1681,14 +1718,14 @@ BEGIN
     IF did THEN
         PERFORM sluice_ring();
     END IF;
-    RETURN did;
 END
 $$;
 
--- Takes off one worker whose lease is over, and returns 1; call it again while it does. Only a worker may judge whose
--- own lease has not lapsed for a whole lease: after a frozen server or a clock set forward all leases lapse together,
--- and nobody is judged. Any worker may give back what is left of one that has ended.
-CREATE FUNCTION sluice_take_off(epoch bigint, lease interval) RETURNS integer
+-- Takes off one worker whose lease is over, and returns whether it did; call it again while it does. crashed: the action
+-- that is blamed for the end. Only a worker may judge whose own lease has not lapsed for a whole lease: after a frozen
+-- server or a clock set forward all leases lapse together, and nobody is judged. Any worker may give back what is left
+-- of one that has ended.
+CREATE FUNCTION sluice_take_off(epoch bigint, lease interval, OUT did boolean, OUT crashed bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
@@ -1709,11 +1746,11 @@ BEGIN
         WHERE w.epoch <> sluice_take_off.epoch AND (w.ending IS NOT NULL OR (is_judge AND w.lease_until <= now_at))
         ORDER BY w.epoch FOR UPDATE SKIP LOCKED
     LOOP
-        IF sluice_end_worker(gone.epoch, coalesce(gone.ending, 'lost')) THEN
-            RETURN 1;
-        END IF;
+        SELECT e.did, e.crashed INTO did, crashed
+        FROM sluice_end_worker(gone.epoch, coalesce(gone.ending, 'lost')) AS e;
+        EXIT WHEN did;
     END LOOP;
-    RETURN 0;
+    did := coalesce(did, false);
 END
 $$;
 
@@ -1725,7 +1762,7 @@ AS $$
 BEGIN
     PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_leave.epoch FOR UPDATE;
     IF FOUND THEN
-        WHILE sluice_end_worker(sluice_leave.epoch, 'left') LOOP
+        WHILE (SELECT e.did FROM sluice_end_worker(sluice_leave.epoch, 'left') AS e) LOOP
             EXIT WHEN NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = sluice_leave.epoch);
         END LOOP;
     END IF;
@@ -1858,8 +1895,9 @@ $$;
 
 -- Buries expired actions whose route skips them; others are ended when they are heads, and those that run or have
 -- parked their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait. Each
--- call goes on where the worker's last one stopped, so that what cannot be ended now is in nobody's way.
-CREATE FUNCTION sluice_expire(me bigint, now_at timestamptz) RETURNS integer
+-- call goes on where the worker's last one stopped, so that what cannot be ended now is in nobody's way. Returns how much
+-- was done, and what became dead letters.
+CREATE FUNCTION sluice_expire(me bigint, now_at timestamptz, OUT done integer, OUT expired bigint[])
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
@@ -1871,12 +1909,11 @@ DECLARE
     next_id bigint;
     found_actions bigint[];
     lanes bigint[];
-    expired bigint[];
     cancelled bigint[];
     scheduled bigint[];
     queues bigint[];
-    done integer := 0;
 BEGIN
+    done := 0;
     SELECT w.swept_at, w.swept_id INTO from_at, from_id FROM sluice_worker_rows AS w WHERE w.epoch = me;
     next_at := from_at;
     next_id := from_id;
@@ -1926,7 +1963,6 @@ BEGIN
     END LOOP;
     UPDATE sluice_worker_rows AS w SET swept_at = next_at, swept_id = next_id
     WHERE w.epoch = me AND (w.swept_at, w.swept_id) <> (next_at, next_id);
-    RETURN done;
 END
 $$;
 
@@ -1948,18 +1984,22 @@ BEGIN
 END
 $$;
 
--- What has to be done from time to time, in bounded batches, each by the worker that gets the rows; returns how much
--- was done. Call it about once a second, when sluice_step says that something is due, and again while it does some.
-CREATE FUNCTION sluice_chores(epoch bigint, lease interval, trial_limit interval DEFAULT '5 s') RETURNS integer
+-- What has to be done from time to time, in bounded batches, each by the worker that gets the rows. Call it about once a
+-- second, when sluice_step says that something is due, and again while it does some.
+--
+-- Rows, by what: expired, an action that became a dead letter as its time was over before its queue came to it; crashed,
+-- one whose worker was taken off while it ran alone; done, always and last, with how much was done.
+CREATE FUNCTION sluice_chores(epoch bigint, lease interval, trial_limit interval DEFAULT '5 s')
+RETURNS TABLE (what text, done integer, action_id bigint, queue text, kind text, attempts integer, error text)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '200ms'
 AS $$
+#variable_conflict use_column
 DECLARE
     now_at CONSTANT timestamptz := sluice_now();
     me CONSTANT bigint := epoch;
     since timestamptz;
     gate record;
-    done integer := 0;
-    count integer;
+    ended record;
 BEGIN
     SELECT w.continuous_since INTO since FROM sluice_worker_rows AS w
     WHERE w.epoch = me AND w.ending IS NULL FOR KEY SHARE;
@@ -1967,13 +2007,26 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
             HINT = 'Register again: its lease was over, and others run its queues.';
     END IF;
+    what := 'done';
     IF since > now_at THEN
         UPDATE sluice_worker_rows AS w SET continuous_since = now_at WHERE w.epoch = me;
         PERFORM sluice_shorten_waits(now_at);
-        RETURN 1 + sluice_do_tasks(now_at);
+        done := 1 + sluice_do_tasks(now_at);
+        RETURN NEXT;
+        RETURN;
     END IF;
-    IF sluice_take_off(me, lease) > 0 THEN
-        RETURN 1;
+    ended := sluice_take_off(me, lease);
+    IF ended.did THEN
+        RETURN QUERY
+            SELECT 'crashed', NULL::integer, a.id, q.name, a.kind, s.attempts,
+                   'its worker was taken off while the action ran alone'
+            FROM sluice_action_rows AS a
+            JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
+            JOIN sluice_state_rows AS s ON s.action_id = a.id
+            WHERE a.id = ended.crashed;
+        done := 1;
+        RETURN NEXT;
+        RETURN;
     END IF;
     -- A closing that has ended; the starts are spread over a tenth of it, so that the first refusal stops the rest.
     FOR gate IN
@@ -1981,14 +2034,31 @@ BEGIN
         ORDER BY g.opens_at LIMIT 1 FOR UPDATE SKIP LOCKED
     LOOP
         PERFORM sluice_open_gate(gate.name, greatest(interval '1 s', least(interval '60 s', gate.closed_for / 10)));
-        RETURN 1;
+        done := 1;
+        RETURN NEXT;
+        RETURN;
     END LOOP;
-    done := done + sluice_do_tasks(now_at) + sluice_place_due(now_at);
-    done := done + sluice_expire(me, now_at);
-    -- Suspects for which no worker could drain.
+    done := sluice_do_tasks(now_at) + sluice_place_due(now_at);
+    ended := sluice_expire(me, now_at);
+    RETURN QUERY
+        SELECT 'expired', NULL::integer, r.action_id, r.queue, r.kind, r.attempts, r.error
+        FROM sluice_letters(ended.expired) AS r;
+    done := done + ended.done + sluice_tidy(now_at, trial_limit);
+    RETURN NEXT;
+END
+$$;
+
+-- Deletes what is over, and releases suspects for whose trial no worker could drain; returns how many rows.
+CREATE FUNCTION sluice_tidy(now_at timestamptz, trial_limit interval) RETURNS integer
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    done integer := 0;
+    count integer;
+BEGIN
     IF NOT EXISTS (SELECT FROM sluice_trial_rows AS t JOIN sluice_worker_rows AS w ON w.epoch = t.worker
                    WHERE w.ending IS NULL AND now_at BETWEEN t.since AND t.until + interval '1 s') THEN
-        done := done + sluice_release_suspects(now_at - trial_limit - interval '1 s', now_at);
+        done := sluice_release_suspects(now_at - trial_limit - interval '1 s', now_at);
     END IF;
     -- The lanes wake by themselves at this time.
     DELETE FROM sluice_hold_rows AS h

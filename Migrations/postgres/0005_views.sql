@@ -904,6 +904,42 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
       AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.queue_id = l.queue_id AND c.worker = l.worker)
 $$;
 
+-- What somebody has probably forgotten, for a worker with these patterns: gate, one that an action waits for and that
+-- nobody has ever opened or closed; queue, one with actions for which no worker has a route, the longest first, at most
+-- `most`; pattern, one of these that matches no queue, if there are such queues. Ten gates at most.
+CREATE FUNCTION sluice_oversights(patterns text[], most integer) RETURNS TABLE (what text, name text)
+LANGUAGE sql STABLE SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+    WITH alone AS MATERIALIZED (
+        SELECT l.queue_id, l.ready_at
+        FROM (SELECT 0 AS pool
+              UNION ALL
+              SELECT p.pool FROM sluice_pool_rows AS p
+              WHERE NOT EXISTS (SELECT FROM sluice_route_rows AS r WHERE r.pool = p.pool)) AS p
+        CROSS JOIN LATERAL (
+            SELECT i.queue_id, i.ready_at FROM sluice_lane_rows AS i
+            WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at IS NOT NULL AND NOT i.is_suspect
+              AND EXISTS (SELECT FROM sluice_action_rows AS a
+                          WHERE a.queue_id = i.queue_id AND a.not_before IS NULL)
+            ORDER BY i.ready_at LIMIT greatest(most, 1)) AS l)
+    SELECT 'gate', g.name
+    FROM (SELECT i.name FROM sluice_gate_rows AS i
+          WHERE i.changed_at IS NULL AND NOT i.is_open
+            AND EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'gate' AND l.blocked_error = i.name)
+          ORDER BY i.name LIMIT 10) AS g
+    UNION ALL
+    SELECT 'queue', q.name
+    FROM (SELECT q.name FROM alone AS o JOIN sluice_queue_rows AS q ON q.queue_id = o.queue_id
+          ORDER BY o.ready_at LIMIT most) AS q
+    UNION ALL
+    SELECT 'pattern', p.name
+    FROM unnest(patterns) AS p (name)
+    CROSS JOIN LATERAL sluice_bounds(p.name) AS b
+    WHERE EXISTS (SELECT FROM alone)
+      AND NOT EXISTS (SELECT FROM sluice_queue_rows AS q WHERE q.name >= b.low AND q.name < b.high)
+$$;
+
 -- Why a worker could not run, or NULL: has one register, step and leave, and undoes it. No message that may quote a
 -- value is returned.
 CREATE FUNCTION sluice_try() RETURNS text

@@ -106,8 +106,12 @@ def expiries(db):
     dead = "SELECT DISTINCT queue FROM sluice_dead"
     check("expired actions that cannot be ended now keep no others (G9)", db.column(dead), ["b"])
     application.rollback()
+    told = []
     for _ in range(10):
         worker.chores()
+        told += worker.told
+    letters = db.column("SELECT id FROM sluice_dead WHERE queue = 'a' ORDER BY id")
+    check("each is told of", sorted(told), [("expired", id) for id in letters])
     check(
         "and are ended when their queue is free", db.value("SELECT count(*) FROM sluice_dead WHERE queue = 'a'"), MANY
     )

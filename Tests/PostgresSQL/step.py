@@ -110,12 +110,20 @@ def failing_queues(db):
     db.enqueue("b")
     head = next(row for row in worker.step() if row.queue == "a")
     worker.fail(head.claim, "failQueue")
-    worker.step()
+    told = []
+
+    def step():
+        worker.step()
+        told.extend(row.action_id for row in worker.last if row.what == "behind" and row.queue == "a")
+
+    step()
     behind = "SELECT count(*) FROM sluice_dead WHERE cause = 'behind'"
     check("a failing queue becomes dead letters in batches", 0 < db.value(behind) < 2499)
     for _ in range(4):
-        worker.step()
+        step()
     check("and all of it does", (db.value(behind), db.count("dead")), (2499, 2500))
+    letters = db.column("SELECT id FROM sluice_dead WHERE cause = 'behind' ORDER BY id")
+    check("each is told of once", sorted(told) == letters)
     after = db.enqueue("a")
     check("an action that arrives later runs", after in worker.actions())
     db.reset()

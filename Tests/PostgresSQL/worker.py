@@ -128,10 +128,14 @@ class Worker:
         self._number += 1
 
     def chores(self):
-        return self.database.value("SELECT sluice_chores(%s, %s, %s)", self.epoch, self.lease, self.trial_limit)
+        """Returns how much was done; `told` has what the answer says of actions."""
+        chores = "SELECT what, done, action_id FROM sluice_chores(%s, %s, %s)"
+        *told, last = self.database.all(chores, self.epoch, self.lease, self.trial_limit)
+        self.told = [(row[0], row[2]) for row in told]
+        return last[1]
 
     def take_off(self):
-        return self.database.value("SELECT sluice_take_off(%s, %s)", self.epoch, self.lease)
+        return self.database.value("SELECT did::integer FROM sluice_take_off(%s, %s)", self.epoch, self.lease)
 
     def set_routes(self, *routes):
         self.database.all("SELECT sluice_set_routes(%s, %s)", self.epoch, json.dumps(routes))

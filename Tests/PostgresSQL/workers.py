@@ -42,7 +42,8 @@ def suspects(db):
     (trial,) = judge.step()
     check("after their success the next suspect runs alone", trial.is_alone)
     live(db, 60, other)
-    other.take_off()
+    other.chores()
+    check("a death that counts is told of", other.told, [("crashed", trial.action_id)])
     check(
         "the end of a worker while an action runs alone counts against it (G7)",
         [db.state(trial.action_id)[name] for name in ("crashes", "attempts")]

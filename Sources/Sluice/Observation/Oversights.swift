@@ -5,9 +5,9 @@ internal import Synchronization
 ///
 /// Each is reported once a broker, and only when it has lasted ``delay``: gates are often opened and routes
 /// added after the start.
-final class Oversights: Sendable {
+package final class Oversights: Sendable {
     /// From the first sign to the report.
-    static let delay: Duration = .seconds(10)
+    package static let delay: Duration = .seconds(10)
     /// The most gates that are remembered, as applications may have one for each account.
     private static let gateLimit = 1_000
 
@@ -94,23 +94,33 @@ extension Broker {
         let patterns = found.hasRouteless ? routes.current.patterns : []
         attempt(.reportOversights, again: nil) { [weak self, options] store in
             guard let self else { return }
-            let logger = options.oversightLogger
-            if found.unnamed > 0, options.namesQueuesWithoutRoute {
-                logger.warning("no route for other queues", metadata: ["count": "\(found.unnamed)"])
-            }
-            for pattern in oversights.new(try await store.patternsWithoutQueue(patterns)) {
-                logger.warning(
-                    "no queue matches a route, and others have no route",
-                    metadata: ["pattern": "\(pattern)"]
-                )
-            }
-            let gates = try await store.gatesWithoutRow(found.gates).sorted { $0.rawValue < $1.rawValue }
-            guard let first = gates.first else { return }
-            logger.warning(
-                "actions wait for a gate that nobody has opened",
-                metadata: gates.count == 1
-                    ? ["gate": "\(first)"] : ["gate": "\(first)", "count": "\(gates.count)"]
-            )
+            if options.namesQueuesWithoutRoute { options.warn(ofQueuesWithoutRoute: found.unnamed) }
+            options.warn(of: oversights.new(try await store.patternsWithoutQueue(patterns)))
+            options.warn(of: try await store.gatesWithoutRow(found.gates))
         }
+    }
+}
+
+extension BrokerOptions {
+    /// Warns of queues without a route besides one that was named.
+    package func warn(ofQueuesWithoutRoute count: Int) {
+        guard count > 0 else { return }
+        oversightLogger.warning("no route for other queues", metadata: ["count": "\(count)"])
+    }
+
+    /// Warns of patterns of routes that no queue matches.
+    package func warn(of patterns: [QueuePattern]) {
+        for pattern in patterns {
+            let text = "no queue matches a route, and others have no route"
+            oversightLogger.warning("\(text)", metadata: ["pattern": "\(pattern)"])
+        }
+    }
+
+    /// Warns of gates that were never opened or closed.
+    package func warn(of gates: [GateName]) {
+        guard let first = gates.min(by: { $0.rawValue < $1.rawValue }) else { return }
+        var facts: Logger.Metadata = ["gate": "\(first)"]
+        if gates.count > 1 { facts["count"] = "\(gates.count)" }
+        oversightLogger.warning("actions wait for a gate that nobody has opened", metadata: facts)
     }
 }

@@ -12,6 +12,8 @@ package final class RouteBook: Sendable {
     let coder: PayloadCoder
     package let reader: PayloadReader
     package let drafter: Drafter
+    /// The patterns of all routes, each once.
+    package var patterns: [QueuePattern] { routes.current.patterns }
 
     package init(_ options: BrokerOptions) {
         coder = PayloadCoder(

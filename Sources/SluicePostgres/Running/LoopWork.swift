@@ -16,6 +16,7 @@ struct LoopWork {
     /// By this process's clock: when something is due that chores must do first.
     var due: Timestamp?
     var pause = Self.shortestPause
+    var oversights = OversightLooks()
     /// How long the payloads of an answer may be together; less after one that did not come in time.
     ///
     /// One action is claimed however long it is.

@@ -20,6 +20,7 @@ extension PostgresLoop {
         if work.mustResync { try await resync(&work) }
         doorbell.listen { [weak self] in self?.kick() }
         let isBusy = try await chores(&work)
+        try await lookForOversights(&work)
         let (outcomes, free, permits) = takeOutcomes()
         let sent = ContinuousClock.now
         let rows: PostgresRows
@@ -87,11 +88,12 @@ extension PostgresLoop {
         var isBusy = false
         do throws(PostgresFailure) {
             let rows = try await connection.call(
-                "SELECT @sluice_chores($1, $2, $3) AS count",
+                "SELECT what, done, action_id, queue, kind, attempts, error FROM @sluice_chores($1, $2, $3)",
                 ["\(work.epoch)", server.lease.postgresText, options.crashTrialLimit.postgresText],
                 within: server.lease / 3
             )
-            isBusy = (rows.first?.integer("count") ?? 0) > 0
+            for row in rows { report(row.choreEvents(at: options.clock.now)) }
+            isBusy = (rows.last?.integer("done") ?? 0) > 0
         } catch  where error.isLocked {
             // Whoever has the lock must not keep this worker from its steps.
             options.logger.debug("a transaction holds up what is done now and then")

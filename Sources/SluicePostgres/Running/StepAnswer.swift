@@ -30,7 +30,7 @@ struct StepAnswer {
             case "busy": busy.insert(claim)
             case "claimed": claimed.append(row)
             case "cancel": cancelled.append(claim)
-            case "failed", "unrouted": reports.append(row)
+            case "failed", "unrouted", "behind": reports.append(row)
             case "editLost": lostEdits.insert(claim)
             case "next":
                 // The server's clock need not agree with this one.

@@ -177,6 +177,15 @@ struct PostgresFaultTests {
             return .success
         }
         try await broker.enqueue(Note("x", in: "park"))
+        try broker.route("whole", Note.self, RouteOptions(failure: FailurePolicies(failed: .failQueue))) {
+            _,
+            _ in
+            .fail("w")
+        }
+        for _ in 0..<3 { try await broker.enqueue(Note("x", in: "whole")) }
+        // Nothing but the sweep comes to it.
+        let past = Date(timeIntervalSinceNow: -60)
+        try await broker.enqueue(Note("x", in: "elsewhere"), EnqueueOptions(expiresAt: past))
         try await broker.enqueue(Note("x", in: "bury"))
         let receipt = try await broker.enqueue(Note("x", in: "edit"))
         let sql = connection(site)
@@ -189,6 +198,8 @@ struct PostgresFaultTests {
         for text in [
             "warning queue parked action=1", "warning action became a dead letter",
             "notice an attempt succeeded that had not seen an edit", "warning no route for the kind",
+            "warning dead letters made of a whole queue cause=behind count=2",
+            "notice action became a dead letter action=7 cause=expired",
         ] {
             #expect(await lines.waits(for: text), "\(text): \(lines.elements)")
         }

@@ -49,6 +49,7 @@ private final class SmallDisk {
     /// Runs a body with a store on a small disk; says so and passes over where none can be mounted.
     private func onSmallDisk(
         _ megabytes: Int,
+        _ freeSpace: (@Sendable (String) -> Int?)? = nil,
         _ body: (SmallDisk, Store, String) async throws -> Void
     ) async throws {
         guard let disk = try await SmallDisk(megabytes: megabytes) else {
@@ -59,6 +60,7 @@ private final class SmallDisk {
         do {
             var options = BrokerOptions.on(ManualClock())
             options.file.foreignChangeInterval = .seconds(365 * 86_400)
+            if let freeSpace { options.file.freeSpace = freeSpace }
             let store = try Store(.file(path), options: options) { _ in }
             try await store.startRunning()
             try await body(disk, store, path)
@@ -234,6 +236,70 @@ private final class SmallDisk {
             reader.close()
             let count = try await store.actionCount()
             try await #expect(run(store) == count)
+        }
+    }
+
+    @Test("G12: a process that ends leaves the reserve to those that go on")
+    func endsBeside() async throws {
+        try await onSmallDisk(12) { disk, store, path in
+            try await store.add("a")
+            let reserve = path + "-reserve"
+            #expect(FileManager.default.fileExists(atPath: reserve))
+            var options = BrokerOptions.on(ManualClock())
+            options.file.sharesFile = true
+            let other = try Store(.file(path), options: options) { _ in }
+            try await other.add("b")
+            await other.close()
+            #expect(FileManager.default.fileExists(atPath: reserve))
+            await store.close()
+            #expect(!FileManager.default.fileExists(atPath: reserve))
+        }
+    }
+
+    @Test("G12: while the reserve has given space to a checkpoint, nobody can commit")
+    func guarded() async throws {
+        let file = Mutex<String?>(nil)
+        let looks = EventLog<Bool>()
+        let freeSpace: @Sendable (String) -> Int? = { path in
+            if let file = file.withLock({ $0 }), let other = try? Connection(path: file, mode: .write) {
+                looks.append((try? other.beginImmediate()) != nil)
+                other.close()
+            }
+            return SpaceReserve.freeSpace(path)
+        }
+        try await onSmallDisk(12, freeSpace) { disk, store, path in
+            try await store.add((0..<200).map { ActionDraft("\($0)") })
+            let reader = try Connection(path: path, mode: .read)
+            try reader.execute("BEGIN; SELECT count(*) FROM sluice_action_rows")
+            _ = try await runUntilFull(store)
+            try disk.fill()
+            try reader.execute("COMMIT")
+            reader.close()
+            file.withLock { $0 = path }
+            try await until { try await store.truncateWAL() }
+            file.withLock { $0 = nil }
+        }
+        #expect(!looks.elements.isEmpty && looks.elements.allSatisfy { !$0 }, "\(looks.elements)")
+    }
+
+    @Test("G12: a WAL that a stranger has restarted is cut, so that its space is free again")
+    func restartedByStranger() async throws {
+        try await onSmallDisk(12) { disk, store, path in
+            try await store.add((0..<200).map { ActionDraft("\($0)") })
+            let reader = try Connection(path: path, mode: .read)
+            try reader.execute("BEGIN; SELECT count(*) FROM sluice_action_rows")
+            _ = try await runUntilFull(store)
+            try reader.execute("COMMIT")
+            reader.close()
+            let stranger = try Connection(path: path, mode: .write)
+            _ = try stranger.checkpoint(.restart)
+            try stranger.execute("DELETE FROM sluice_dead")
+            stranger.close()
+            let wal = try #require(FileFact(path + "-wal")?.byteCount)
+            try await until {
+                _ = try await insist { try await store.add("after") }
+                return (FileFact(path + "-wal")?.byteCount ?? 0) < wal / 2
+            }
         }
     }
 

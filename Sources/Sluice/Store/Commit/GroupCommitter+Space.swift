@@ -38,15 +38,34 @@ extension GroupCommitter {
         throw SQLiteError(code: .full, message: "the WAL could not be copied into the database")
     }
 
-    /// Makes a checkpoint; on a full disk once more, with the space that was kept for it.
+    /// Makes a checkpoint; on a full disk once more, after one that had the space that was kept for it.
     func withReserve(_ checkpoint: () throws -> Checkpoint) throws -> Checkpoint {
         do { return try checkpoint() } catch let error as SQLiteError {
-            guard error.code.primary == .full, let reserve, try reserve.give(forPages: pageCount()) else {
-                throw error
-            }
+            guard error.code.primary == .full, try copyIntoReserve() else { throw error }
         }
-        defer { reserve?.takeBack() }
         return try checkpoint()
+    }
+
+    /// Copies the WAL into the space that was kept for it; returns whether there was any.
+    private func copyIntoReserve() throws -> Bool {
+        guard let reserve else { return false }
+        // Otherwise commits of other processes, and other programs' SQL, would take what the reserve gives.
+        let holder = try mutant("guarded reserve") ? nil : Connection(path: connection.path, mode: .write)
+        defer { holder?.close() }
+        holder?.setBusyTimeout(WALGuard.patience)
+        try holder?.beginImmediate()
+        guard try reserve.give(forPages: pageCount()) else { return false }
+        defer { reserve.takeBack() }
+        _ = try walGuard?.checkpointWhileNobodyCommits() ?? connection.checkpoint(.passive)
+        return true
+    }
+
+    /// Copies the WAL before a close, whose own checkpoint has no reserve, if the disk is nearly full.
+    func copyBeforeClose() {
+        do {
+            guard let reserve, try reserve.isShort(ofPages: pageCount()) else { return }
+            _ = try withReserve { try walGuard?.checkpoint() ?? connection.checkpoint(.passive) }
+        } catch { upkeepFailed("the WAL stays", error) }
     }
 
     private func pageCount() throws -> Int {

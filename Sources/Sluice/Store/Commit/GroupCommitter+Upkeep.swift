@@ -105,6 +105,8 @@ extension GroupCommitter {
             }
             try walGuard?.checkpointed()
             ended(result, since: start)
+            // SQLite cuts the file only where the connection that restarts the WAL has a limit.
+            if result.copied == result.frames, reserve?.isWALTooLong == true { trouble.askForTruncation() }
         } catch {
             checkpointFailed("checkpoint failed", error)
         }

@@ -188,12 +188,14 @@ final class GroupCommitter {
 
     /// Closes the connection; the WAL of a moved file is left, since the one at the path may be another's.
     func close() {
-        if !isSuspended { walGuard?.close(isWritable: check.refusal == nil) }
+        if !isSuspended {
+            if check.mayCheckpointWAL { copyBeforeClose() }
+            walGuard?.close(isWritable: check.refusal == nil)
+        }
         if !isSuspended, !check.mayCheckpointWAL { connection.setCheckpointOnClose(false) }
-        // The last connection makes a checkpoint when it closes.
-        reserve?.release()
         check.disconnects()
         if let registration { registration.end { connection.close() } } else { connection.close() }
+        reserve?.closed()
     }
 
     /// Begins a transaction; the first wait is brief, to notice when another connection has the lock.

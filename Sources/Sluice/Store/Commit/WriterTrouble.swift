@@ -46,9 +46,12 @@ final class WriterTrouble: Sendable {
     func startCheckpoint() { checkpointIsAsked.store(false, ordering: .relaxed) }
 
     /// Requests that the next upkeep truncates the WAL.
+    func askForTruncation() { erasureIsAsked.store(true, ordering: .releasing) }
+
+    /// The same, for somebody who asks afterwards whether it has succeeded.
     func askForErasure() {
         state.withLock { $0.isWALTruncated = false }
-        erasureIsAsked.store(true, ordering: .releasing)
+        askForTruncation()
     }
 
     func erased(_ isErased: Bool) {

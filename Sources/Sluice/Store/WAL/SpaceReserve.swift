@@ -92,11 +92,24 @@ final class SpaceReserve {
     }
 
     /// Whether a transaction may be committed that leaves the database with so many pages.
+    ///
+    /// A quarter of the file is left to those that do not ask: SQL of other programs.
     func mayCommit(pages: Int) -> Bool {
         let missing = missing(ofPages: pages)
         // Another process may have given from the same file. A commit adds some pages of its own to these.
-        if missing + Self.smallest <= min(byteCount, FileFact(path)?.byteCount ?? 0) { return true }
+        let kept = min(byteCount, FileFact(path)?.byteCount ?? 0)
+        if missing + max(Self.smallest, kept / 4) <= kept { return true }
         return freeSpace(database).map { $0 >= 2 * missing + Self.margin } ?? true
+    }
+
+    /// Whether the WAL's file is far longer than the limit: a connection that has no limit has restarted it.
+    var isWALTooLong: Bool {
+        walLimit.map { 2 * $0 * pageSize < FileFact(walPath)?.byteCount ?? 0 } ?? false
+    }
+
+    /// Whether a checkpoint could meet a full disk that leaves the database with so many pages.
+    func isShort(ofPages pages: Int) -> Bool {
+        walLimit != nil && freeSpace(database).map { $0 < missing(ofPages: pages) + Self.margin } ?? false
     }
 
     /// Frees as much of the file's space as a checkpoint lacks that leaves the database with so many pages.
@@ -124,6 +137,9 @@ final class SpaceReserve {
         pages * pageSize - (FileFact(database)?.byteCount ?? 0)
     }
 
+    /// Deletes the file after the last connection has closed, which deletes the WAL; others need it.
+    func closed() { if FileFact(walPath) == nil || mutant("reserve of others") { release() } }
+
     /// Deletes the file, so that its space is free; returns whether there was one.
     @discardableResult
     func release() -> Bool {
@@ -134,8 +150,7 @@ final class SpaceReserve {
     /// Writes the file in the size wanted, if as much is free again.
     private func keep(_ wanted: Int, free: Int) {
         guard wanted >= Self.smallest, byteCount < wanted / 2, free >= 2 * wanted else { return }
-        if byteCount > 0 { release() }
-        lengthen(by: wanted)
+        lengthen(by: wanted - byteCount)
         if byteCount < wanted { release() }
     }
 

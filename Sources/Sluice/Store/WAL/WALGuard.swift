@@ -158,6 +158,12 @@ final class WALGuard {
         return result
     }
 
+    /// Copies the WAL, as far as readers allow, while another connection of this process has the write lock.
+    func checkpointWhileNobodyCommits() throws -> Checkpoint {
+        if pin.isHeld, try !connection.isOtherCheckpointing() { pin.release() }
+        return ended(try connection.checkpoint(.passive))
+    }
+
     /// Copies and truncates the WAL, if no reader stays.
     func truncate() throws -> Checkpoint {
         let waits = ContinuousClock.now >= nextWait

@@ -1,0 +1,84 @@
+#if PostgreSQL
+internal import Sluice
+
+/// What looks at a server have shown of what somebody has probably forgotten: see ``Oversights``.
+///
+/// Each is told once, and only when two looks in a row have shown it.
+struct OversightLooks {
+    enum Oversight: Hashable {
+        /// A queue for which no worker has a route.
+        case queue(String)
+        /// A pattern of this worker's routes that no queue matches.
+        case pattern(String)
+        /// A gate that actions wait for and nobody has set.
+        case gate(String)
+    }
+
+    /// The most that are remembered, as applications may have a gate for each account.
+    private static let limit = 1_000
+
+    /// By the broker's clock, which ``isDue(at:)`` moves on.
+    private var next: Duration?
+    private var last: Set<Oversight> = []
+    private var told: Set<Oversight> = []
+
+    /// Whether a queue without a route is yet to be told of.
+    private(set) var namesQueues = true
+
+    /// Returns whether to look, which it then counts as done; the first time after ``Oversights/delay``.
+    mutating func isDue(at uptime: Duration) -> Bool {
+        let isDue = next.map { $0 <= uptime } ?? false
+        if isDue || next == nil { next = uptime + Oversights.delay }
+        return isDue
+    }
+
+    /// Returns what is to be told.
+    mutating func take(_ found: Set<Oversight>) -> [Oversight] {
+        let new = found.intersection(last).subtracting(told)
+        last = found
+        guard told.count < Self.limit else { return [] }
+        told.formUnion(new)
+        if new.contains(where: { if case .queue = $0 { true } else { false } }) { namesQueues = false }
+        return Array(new)
+    }
+}
+
+extension PostgresLoop {
+    /// Looks from time to time for what somebody has probably forgotten, and warns of it.
+    func lookForOversights(_ work: inout LoopWork) async throws(PostgresFailure) {
+        guard work.oversights.isDue(at: options.clock.uptime) else { return }
+        let names = options.namesQueuesWithoutRoute && work.oversights.namesQueues
+        let rows = try await connection.call(
+            "SELECT what, name FROM @sluice_oversights($1::text[], $2)",
+            [PostgresArray.text(book.patterns.map(\.rawValue)), names ? "1000" : "0"],
+            within: server.lease / 3
+        )
+        let found = rows.compactMap { row -> OversightLooks.Oversight? in
+            switch row.text("what") {
+            case "queue": .queue(row.text("name"))
+            case "pattern": .pattern(row.text("name"))
+            case "gate": .gate(row.text("name"))
+            default: nil
+            }
+        }
+        var queues: [String] = []
+        var patterns: [QueuePattern] = []
+        var gates: [GateName] = []
+        for oversight in work.oversights.take(Set(found)) {
+            switch oversight {
+            case .queue(let name): queues.append(name)
+            case .pattern(let name): patterns.append(QueuePattern(name))
+            case .gate(let name): gates.append(GateName(name))
+            }
+        }
+        if let first = queues.min() {
+            var event = QueueEvent(.blocked, at: options.clock.now.date, queue: QueueName(first))
+            event.because = .noRoute
+            report([event])
+            options.warn(ofQueuesWithoutRoute: queues.count - 1)
+        }
+        options.warn(of: patterns.sorted { $0.rawValue < $1.rawValue })
+        options.warn(of: gates)
+    }
+}
+#endif
