@@ -322,7 +322,7 @@ MUTANTS = {
     ),
     "suspects that nobody tries": Mutant(
         "trials.nobody_tries",
-        ("0003", "done := done + sluice_release_suspects(now_at - trial_limit - interval '1 s', now_at);", "NULL;"),
+        ("0003", "done := sluice_release_suspects(now_at - trial_limit - interval '1 s', now_at);", "NULL;"),
     ),
     "blame of one alone": Mutant("trials.halves", ("0003", "IF held.trial_size = 1 AND is_trying", "IF is_trying")),
     "blame in a trial": Mutant(

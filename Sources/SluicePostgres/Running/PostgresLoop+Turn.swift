@@ -92,7 +92,8 @@ extension PostgresLoop {
                 ["\(work.epoch)", server.lease.postgresText, options.crashTrialLimit.postgresText],
                 within: server.lease / 3
             )
-            for row in rows { report(row.choreEvents(at: options.clock.now)) }
+            let events = rows.flatMap { $0.choreEvents(at: options.clock.now) }
+            if !events.isEmpty { report(events) }
             isBusy = (rows.last?.integer("done") ?? 0) > 0
         } catch  where error.isLocked {
             // Whoever has the lock must not keep this worker from its steps.
@@ -181,7 +182,8 @@ extension PostgresLoop {
             if let follows { following[follows] = claimed } else { others.append(claimed) }
         }
         for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
-        for row in answer.reports { report(row.events(at: options.clock.now)) }
+        let reports = answer.reports.flatMap { $0.events(at: options.clock.now) }
+        if !reports.isEmpty { report(reports) }
         for outcome in outcomes where answer.lostEdits.contains(outcome.action.receipt.claim) {
             report([outcome.action.event(.editLost, at: options.clock.now)])
         }

@@ -56,16 +56,15 @@ struct PostgresOversightTests {
     @Test("What one look has shown and the next has not is not told of")
     func inTime() {
         var looks = OversightLooks()
-        #expect(!looks.isDue(at: .zero))
-        #expect(!looks.isDue(at: Oversights.delay - .milliseconds(1)))
-        #expect(looks.isDue(at: Oversights.delay))
-        #expect(!looks.isDue(at: Oversights.delay))
-        #expect(looks.take([.gate("a"), .queue("q")]).isEmpty)
-        #expect(looks.take([.queue("q")]) == [.queue("q")])
-        #expect(!looks.namesQueues)
-        #expect(looks.take([.gate("a")]).isEmpty)
-        #expect(looks.take([.gate("a"), .queue("q")]) == [.gate("a")])
-        #expect(looks.take([.gate("a"), .queue("q")]).isEmpty)
+        let delay = Oversights.delay
+        let dues = [.zero, delay - .milliseconds(1), delay, delay].map { looks.isDue(at: $0) }
+        #expect(dues == [false, false, true, false])
+        let (first, second) = (looks.take([.gate("a"), .queue("q")]), looks.take([.queue("q")]))
+        #expect(first.isEmpty && second == [.queue("q")] && !looks.namesQueues)
+        let (third, fourth) = (looks.take([.gate("a")]), looks.take([.gate("a"), .queue("q")]))
+        #expect(third.isEmpty && fourth == [.gate("a")])
+        let fifth = looks.take([.gate("a"), .queue("q")])
+        #expect(fifth.isEmpty)
     }
 }
 #endif
