@@ -1,9 +1,9 @@
 #if PostgreSQL
 internal import Sluice
 
-/// What looks at a server have shown of what somebody has probably forgotten: see ``Oversights``.
+/// Oversights that looks at a server have found, as ``Oversights`` does for a file.
 ///
-/// Each is told once, and only when two looks in a row have shown it.
+/// Each is reported once, and only when two looks in a row have found it.
 struct OversightLooks {
     enum Oversight: Hashable {
         /// A queue for which no worker has a route.
@@ -20,9 +20,9 @@ struct OversightLooks {
     /// By the broker's clock, which ``isDue(at:)`` moves on.
     private var next: Duration?
     private var last: Set<Oversight> = []
-    private var told: Set<Oversight> = []
+    private var reported: Set<Oversight> = []
 
-    /// Whether a queue without a route is yet to be told of.
+    /// Whether no queue without a route was reported yet.
     private(set) var namesQueues = true
 
     /// Returns whether to look, which it then counts as done; the first time after ``Oversights/delay``.
@@ -32,19 +32,19 @@ struct OversightLooks {
         return isDue
     }
 
-    /// Returns what is to be told.
+    /// Returns what to report.
     mutating func take(_ found: Set<Oversight>) -> [Oversight] {
-        let new = found.intersection(last).subtracting(told)
+        let new = found.intersection(last).subtracting(reported)
         last = found
-        guard told.count < Self.limit else { return [] }
-        told.formUnion(new)
+        guard reported.count < Self.limit else { return [] }
+        reported.formUnion(new)
         if new.contains(where: { if case .queue = $0 { true } else { false } }) { namesQueues = false }
         return Array(new)
     }
 }
 
 extension PostgresLoop {
-    /// Looks from time to time for what somebody has probably forgotten, and warns of it.
+    /// Looks from time to time for a route or a gate that somebody has probably forgotten, and warns of it.
     func lookForOversights(_ work: inout LoopWork) async throws(PostgresFailure) {
         guard work.oversights.isDue(at: options.clock.uptime) else { return }
         let names = options.namesQueuesWithoutRoute && work.oversights.namesQueues

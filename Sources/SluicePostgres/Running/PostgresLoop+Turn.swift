@@ -4,15 +4,6 @@ internal import Sluice
 internal import Synchronization
 
 extension PostgresLoop {
-    private static let sql = """
-        SELECT what, claim, follows, action_id, queue_id, queue, kind, version, payload, trace, nonce, \
-        attempts, last_error, is_alone, route, cause, policy, \
-        \(microseconds("enqueued_at")) AS enqueued_at, \
-        \(microseconds("due_at")) AS due_at \
-        FROM @sluice_step($1, $2, $3::bigint[], $4::text[], $5::interval[], $6::text[], $7::boolean[], \
-        $8::text[], $9::text[], $10::text[], $11::int[], $12::int[], $13, $14, $15, $16, $17, $18)
-        """
-
     /// Calls the server once; returns when something is due, or the present if there is more to do.
     func turn(_ work: inout LoopWork) async throws(PostgresFailure) -> Timestamp? {
         state.withLock { $0.isKicked = false }
@@ -26,8 +17,9 @@ extension PostgresLoop {
         let rows: PostgresRows
         do throws(PostgresFailure) {
             rows = try await connection.call(
-                Self.sql,
-                parameters(outcomes, free, permits, work),
+                StepCall.sql,
+                StepCall(outcomes, free, permits, isListening: doorbell.isListening)
+                    .parameters(work, server.lease, options.crashTrialLimit),
                 within: server.lease / 3
             )
         } catch {
@@ -133,37 +125,6 @@ extension PostgresLoop {
         }
     }
 
-    private func parameters(
-        _ outcomes: [Outcomes.Outcome],
-        _ free: Int,
-        _ permits: [(route: RouteID, count: Int)],
-        _ work: LoopWork
-    ) -> [String?] {
-        let facts = outcomes.map { SettlementFacts($0.settlement) }
-        // It waits for the doorbell only when it cannot have more to do.
-        let waits = outcomes.allSatisfy(\.isBusy) && free > 0 && doorbell.isListening
-        return [
-            "\(work.epoch)",
-            server.lease.postgresText,
-            PostgresArray.numbers(outcomes.map(\.action.receipt.claim)),
-            PostgresArray.text(facts.map(\.outcome)),
-            PostgresArray.text(facts.map { $0.delay?.postgresText }),
-            PostgresArray.text(facts.map { $0.gate?.rawValue }),
-            PostgresArray.text(facts.map { $0.closes ? "t" : "f" }),
-            PostgresArray.text(facts.map(\.error)),
-            PostgresArray.text(facts.map { $0.cause?.rawValue }),
-            PostgresArray.text(facts.map { $0.policy?.rawValue }),
-            PostgresArray.numbers(permits.map(\.route.rawValue)),
-            PostgresArray.numbers(permits.map(\.count)),
-            "\(free)",
-            "\(work.nextClaim)",
-            waits ? "t" : "f",
-            work.arrivalsFrom,
-            options.crashTrialLimit.postgresText,
-            "\(work.mostBytes)",
-        ]
-    }
-
     /// Reports what the server has done; returns when something is due.
     private func digest(
         _ rows: PostgresRows,
@@ -241,33 +202,6 @@ extension PostgresLoop {
         setTimer(claim, found)
         report([action.event(.started, at: options.clock.now)])
         return (action, found)
-    }
-}
-
-/// An outcome as the server gets it.
-private struct SettlementFacts {
-    let outcome: String
-    var delay: Duration?
-    var gate: GateName?
-    var closes = false
-    var error: String?
-    var cause: FailureCause?
-    var policy: FailurePolicy?
-
-    init(_ settlement: Settlement) {
-        switch settlement {
-        case .success, .successWriting: outcome = "success"
-        case .retry(let delay, let gate, let closes, let error):
-            outcome = "retry"
-            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error.storable)
-        case .fail(let cause, let policy, let error):
-            outcome = "fail"
-            (self.cause, self.policy, self.error) = (cause, policy, error.storable)
-        case .release(let delay, let gate, let closes, let error):
-            outcome = "release"
-            (self.delay, self.gate, self.closes, self.error) = (delay, gate, closes, error?.storable)
-        case .stop: outcome = "stop"
-        }
     }
 }
 #endif

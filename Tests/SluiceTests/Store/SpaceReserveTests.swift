@@ -273,9 +273,9 @@ private final class SmallDisk {
             try reader.execute("BEGIN; SELECT count(*) FROM sluice_action_rows")
             _ = try await runUntilFull(store)
             try disk.fill()
+            file.withLock { $0 = path }
             try reader.execute("COMMIT")
             reader.close()
-            file.withLock { $0 = path }
             try await until { try await store.truncateWAL() }
             file.withLock { $0 = nil }
         }
@@ -289,14 +289,17 @@ private final class SmallDisk {
             let reader = try Connection(path: path, mode: .read)
             try reader.execute("BEGIN; SELECT count(*) FROM sluice_action_rows")
             _ = try await runUntilFull(store)
+            await store.suspend()
             // Its checkpoint has room, but no commit would have the room for another one.
             unlink(path + "-reserve")
             try reader.execute("COMMIT")
-            reader.close()
             let stranger = try Connection(path: path, mode: .write)
-            _ = try stranger.checkpoint(.passive)
+            let result = try stranger.checkpoint(.passive)
+            #expect(result.copied == result.frames)
             stranger.close()
             try disk.fill()
+            try await store.resume()
+            reader.close()
             _ = try await insist { try await store.add("after") }
         }
     }
