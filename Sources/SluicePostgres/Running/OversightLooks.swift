@@ -41,19 +41,20 @@ struct OversightLooks {
         if new.contains(where: { if case .queue = $0 { true } else { false } }) { namesQueues = false }
         return Array(new)
     }
-}
 
-extension PostgresLoop {
-    /// Looks from time to time for a route or a gate that somebody has probably forgotten, and warns of it.
-    func lookForOversights(_ work: inout LoopWork) async throws(PostgresFailure) {
-        guard work.oversights.isDue(at: options.clock.uptime) else { return }
-        let names = options.namesQueuesWithoutRoute && work.oversights.namesQueues
+    /// Looks, and returns what to report.
+    mutating func look(
+        _ connection: PostgresConnection,
+        _ patterns: [QueuePattern],
+        namesQueues: Bool,
+        within limit: Duration
+    ) async throws(PostgresFailure) -> [Oversight] {
         let rows = try await connection.call(
             "SELECT what, name FROM @sluice_oversights($1::text[], $2)",
-            [PostgresArray.text(book.patterns.map(\.rawValue)), names ? "1000" : "0"],
-            within: server.lease / 3
+            [PostgresArray.text(patterns.map(\.rawValue)), namesQueues && self.namesQueues ? "1000" : "0"],
+            within: limit
         )
-        let found = rows.compactMap { row -> OversightLooks.Oversight? in
+        let found = rows.compactMap { row -> Oversight? in
             switch row.text("what") {
             case "queue": .queue(row.text("name"))
             case "pattern": .pattern(row.text("name"))
@@ -61,24 +62,30 @@ extension PostgresLoop {
             default: nil
             }
         }
-        var queues: [String] = []
-        var patterns: [QueuePattern] = []
-        var gates: [GateName] = []
-        for oversight in work.oversights.take(Set(found)) {
-            switch oversight {
-            case .queue(let name): queues.append(name)
-            case .pattern(let name): patterns.append(QueuePattern(name))
-            case .gate(let name): gates.append(GateName(name))
-            }
-        }
+        return take(Set(found))
+    }
+}
+
+extension PostgresLoop {
+    /// Looks from time to time for a route or a gate that somebody has probably forgotten, and warns of it.
+    func lookForOversights(_ work: inout LoopWork) async throws(PostgresFailure) {
+        guard work.oversights.isDue(at: options.clock.uptime) else { return }
+        let found = try await work.oversights.look(
+            connection,
+            book.patterns,
+            namesQueues: options.namesQueuesWithoutRoute,
+            within: server.lease / 3
+        )
+        let queues = found.compactMap { if case .queue(let name) = $0 { name } else { nil } }
         if let first = queues.min() {
             var event = QueueEvent(.blocked, at: options.clock.now.date, queue: QueueName(first))
             event.because = .noRoute
             report([event])
             options.warn(ofQueuesWithoutRoute: queues.count - 1)
         }
-        options.warn(of: patterns.sorted { $0.rawValue < $1.rawValue })
-        options.warn(of: gates)
+        let patterns = found.compactMap { if case .pattern(let name) = $0 { name } else { nil } }
+        options.warn(of: patterns.sorted().map { QueuePattern($0) })
+        options.warn(of: found.compactMap { if case .gate(let name) = $0 { GateName(name) } else { nil } })
     }
 }
 #endif

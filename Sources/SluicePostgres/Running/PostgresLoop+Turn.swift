@@ -84,8 +84,7 @@ extension PostgresLoop {
                 ["\(work.epoch)", server.lease.postgresText, options.crashTrialLimit.postgresText],
                 within: server.lease / 3
             )
-            let events = rows.flatMap { $0.choreEvents(at: options.clock.now) }
-            if !events.isEmpty { report(events) }
+            report(rows.flatMap { $0.choreEvents(at: options.clock.now) })
             isBusy = (rows.last?.integer("done") ?? 0) > 0
         } catch  where error.isLocked {
             // Whoever has the lock must not keep this worker from its steps.
@@ -143,8 +142,7 @@ extension PostgresLoop {
             if let follows { following[follows] = claimed } else { others.append(claimed) }
         }
         for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
-        let reports = answer.reports.flatMap { $0.events(at: options.clock.now) }
-        if !reports.isEmpty { report(reports) }
+        report(answer.reports.flatMap { $0.events(at: options.clock.now) })
         for outcome in outcomes where answer.lostEdits.contains(outcome.action.receipt.claim) {
             report([outcome.action.event(.editLost, at: options.clock.now)])
         }

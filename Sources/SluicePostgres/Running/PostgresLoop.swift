@@ -136,6 +136,7 @@ final class PostgresLoop: AttemptSource {
 
     /// Tells observers of events, and the log of those that need a person.
     func report(_ events: [QueueEvent]) {
+        guard !events.isEmpty else { return }
         observers.publish(events)
         options.logger.log(events)
     }

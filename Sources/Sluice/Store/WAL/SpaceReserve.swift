@@ -132,9 +132,16 @@ final class SpaceReserve {
         if wanted > 0, !mutant("unused reserve") { lengthen(by: wanted) }
     }
 
-    /// How much longer a checkpoint makes a database of so many pages.
+    /// How much more space a database of so many pages takes after a checkpoint.
+    ///
+    /// Beside a reader a checkpoint passes over pages that it copies later: until then they are holes of the
+    /// file, and have a frame in the WAL each.
     private func missing(ofPages pages: Int) -> Int {
-        pages * pageSize - (FileFact(database)?.byteCount ?? 0)
+        var facts = stat()
+        guard stat(database, &facts) == 0 else { return pages * pageSize }
+        let holes = max(Int(facts.st_size) - Int(facts.st_blocks) * 512, 0)
+        if mutant("holes of a database") { return pages * pageSize - Int(facts.st_size) }
+        return pages * pageSize - Int(facts.st_size) + min(holes, FileFact(walPath)?.byteCount ?? 0)
     }
 
     /// Deletes the file after the last connection has closed, which deletes the WAL; others need it.
