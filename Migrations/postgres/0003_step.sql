@@ -1051,8 +1051,9 @@ DECLARE
     next_due timestamptz;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL005', MESSAGE = 'sluice_step needs the isolation level READ COMMITTED',
-            HINT = 'Each of its statements needs a new snapshot. Do not set default_transaction_isolation for workers.';
+        RAISE EXCEPTION USING ERRCODE = 'SL005',
+            MESSAGE = 'sluice_step needs the isolation level READ COMMITTED: set default_transaction_isolation for the role',
+            HINT = 'Each of its statements needs a new snapshot. The setting may be that of the role or of the database.';
     END IF;
 
     -- 1. The worker. The lock keeps it from being taken off until this has committed, and a resync waits for it.

@@ -69,7 +69,7 @@ struct PostgresSettingsTests {
         let broker = try await PostgresBroker(url, server: own)
         try broker.route("*", Note.self) { _, _ in .success }
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
-        #expect(error?.message.contains("READ COMMITTED") == true, "\(error as Any)")
+        #expect(error?.message.contains("READ COMMITTED: set default_transaction_isolation") == true, "\(error as Any)")
         await broker.close()
     }
 }
