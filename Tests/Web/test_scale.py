@@ -9,9 +9,9 @@ import time
 import served
 from served import Served
 
-# A release build is asked to be fast; a debug build only has to work.
-IS_RELEASE = served.BUILD == "release"
-COUNT = 100_000 if IS_RELEASE else 20_000
+# A release build that has the machine to itself is asked to be fast (`make test-release`); others only have to work.
+IS_TIMED = served.BUILD == "release" and "SLUICE_TIMES" in os.environ
+COUNT = 100_000 if IS_TIMED else 20_000
 PAGES = [
     "/", "/queues", "/queues?sort=name", "/queues?sort=depth", "/queues?name=0999", "/queues?name=conversation/09*",
     "/queues?because=stopped", "/queues?state=stopped&kind=send-message", "/queue?name=conversation/00012345",
@@ -46,12 +46,12 @@ class Scale(Served):
         self.times("/", 1)
         slow, worst = [], 0
         for path in PAGES:
-            times = self.times(path, 40 if IS_RELEASE else 2)
+            times = self.times(path, 40 if IS_TIMED else 2)
             late = times[int(len(times) * 0.95)]
             worst = max(worst, late)
-            if os.environ.get("SLUICE_TIMES"):
+            if IS_TIMED:
                 print(f"{path:50} median {times[len(times) // 2]:6.1f} ms, p95 {late:6.1f} ms")
-            if IS_RELEASE and late >= 100:
+            if IS_TIMED and late >= 100:
                 slow.append((path, late))
         self.assertEqual(slow, [])
         print(f"reliability: web, pages: {COUNT} queues, p95 of the slowest page {worst:.0f} ms")
@@ -70,8 +70,8 @@ class Scale(Served):
 
     def test_live_updates(self):
         """What somebody sees costs less than 2 % of a core, also while another process commits each second."""
-        if not IS_RELEASE:
-            self.skipTest("SLUICE_BUILD is not release")
+        if not IS_TIMED:
+            self.skipTest("times are not asked for: see `make test-release`")
         self.times("/queues", 1)
         alone = self.share(20)
         connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
