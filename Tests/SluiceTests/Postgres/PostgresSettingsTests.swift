@@ -69,7 +69,8 @@ struct PostgresSettingsTests {
         let broker = try await PostgresBroker(url, server: own)
         try broker.route("*", Note.self) { _, _ in .success }
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
-        #expect(error?.message.contains("READ COMMITTED: set default_transaction_isolation") == true, "\(error as Any)")
+        let text = try #require(error?.message)
+        #expect(text.contains("READ COMMITTED: set default_transaction_isolation"), "\(text)")
         await broker.close()
     }
 }
