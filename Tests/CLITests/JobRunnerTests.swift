@@ -17,6 +17,35 @@ import Testing
         #expect(!drained.allErrors.contains(" done"), "\(drained)")
     }
 
+    @Test("It says that no queue matches what was chosen, if others have actions")
+    func noMatch() async throws {
+        let place = try Workplace()
+        let remark = "no queue that has actions matches 'nomatch/*' or 'b'"
+        let arguments = ["--exec", "true", "--queue", "nomatch/*", "--queue", "b"]
+        func run(_ verb: String, _ more: String...) async throws -> Tool.Result {
+            try await Tool.run([verb, "--file", place.path] + arguments + more)
+        }
+        try await place.enqueue("b/1")
+        for result in [try await run("run", "--until-empty"), try await run("drain", "--deadline", "2s")] {
+            #expect(result.errors.contains(remark), "\(result)")
+        }
+        try await place.enqueue("b")
+        #expect(try await !run("run", "--until-empty").errors.contains("matches"))
+        _ = try await place.sluice("remove", "1")
+        #expect(try await !run("run", "--until-empty").errors.contains("matches"))
+    }
+
+    @Test("A line of text is refused with the way to quote it")
+    func plainText() async throws {
+        let place = try Workplace()
+        let arguments = ["enqueue", "--file", place.path, "--kind", "k", "--queue", "q", "--from", "-"]
+        let result = try await Tool.run(arguments, input: "echo a\n{]\n")
+        #expect(
+            result.errors.contains("line 1: it is not valid JSON: text needs quotes, as `jq -R .` adds them")
+        )
+        #expect(result.errors.contains("line 2: it is not valid JSON\n"), "\(result)")
+    }
+
     @Test("It says why fewer commands run at a time than were asked for")
     func concurrency() async throws {
         let place = try Workplace()

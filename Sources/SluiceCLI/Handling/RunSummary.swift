@@ -37,6 +37,15 @@ struct RunSummary: Sendable {
         )
     }
 
+    /// Says that what was chosen matches no queue that has actions, if there are such queues.
+    func remarkIfNothingMatches() async throws {
+        guard !patterns.contains(.all) else { return }
+        for pattern in patterns where try await broker.hasQueues(matching: pattern) { return }
+        guard try await broker.hasQueues(matching: .all) else { return }
+        let names = patterns.map { "'\(Visible.text($0.rawValue))'" }.joined(separator: " or ")
+        Terminal.remark("no queue that has actions matches \(names)")
+    }
+
     /// Shows a terminal how far the run is, until the task is cancelled.
     func showProgress() async {
         guard Terminal.showsProgress else { return }

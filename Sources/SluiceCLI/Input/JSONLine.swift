@@ -24,7 +24,10 @@ struct JSONLine: Decodable {
         } catch DecodingError.typeMismatch {
             throw Refusal("it is no JSON object")
         } catch {
-            throw Refusal("it is not valid JSON")
+            let isText = line.first { !$0.isWhitespace }?.isLetter == true
+            throw Refusal(
+                "it is not valid JSON" + (isText ? ": text needs quotes, as `jq -R .` adds them" : "")
+            )
         }
     }
 

@@ -69,4 +69,11 @@ protocol ToolBroker: ActionBroker {
     /// Returns the work that is left in the queues of some patterns.
     func workLeft(of patterns: [QueuePattern]) async throws -> WorkLeft
 }
+
+extension ToolBroker {
+    /// Returns whether a queue that has actions matches.
+    func hasQueues(matching pattern: QueuePattern) async throws -> Bool {
+        try await !statuses(matching: pattern, in: nil, limit: 1).isEmpty
+    }
+}
 #endif

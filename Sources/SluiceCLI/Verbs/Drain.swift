@@ -83,6 +83,7 @@ struct Drain: AsyncParsableCommand {
             )
             let summary = RunSummary(broker: broker, patterns: policy.patterns)
             try await policy.remark(by: summary, isExec: isExec)
+            try await summary.remarkIfNothingMatches()
             let progress = Task { await summary.showProgress() }
             if let file = broker as? Broker {
                 try await drain(file, run)

@@ -30,11 +30,18 @@ struct Retry: AsyncParsableCommand {
 
     func run() async throws {
         let pattern = try scope.required(name)
-        let count = try await store.withBroker { try await $0.retryNow(pattern) }
+        let (count, isKnown) = try await store.withBroker { broker in
+            (try await broker.retryNow(pattern), try await broker.hasQueues(matching: pattern))
+        }
         output.answer(
             count == 1 ? "1 queue is tried again" : "\(count) queues are tried again",
             [("queue", JSONText.string(pattern.rawValue)), ("queues", String(count))]
         )
+        guard count == 0, !isKnown else { return }
+        let name = Visible.text(pattern.rawValue)
+        let advice =
+            Int(pattern.rawValue) == nil ? "" : ": `sluice show \(name)` names the queue of an action"
+        Terminal.remark("no queue that has actions matches '\(name)'\(advice)")
     }
 }
 #endif

@@ -151,6 +151,7 @@ struct Run: AsyncParsableCommand {
             )
             let summary = RunSummary(broker: broker, patterns: policy.patterns)
             try await policy.remark(by: summary, isExec: isExec)
+            try await summary.remarkIfNothingMatches()
             let progress = Task { await summary.showProgress() }
             let status = try await runQueues(run)
             progress.cancel()
