@@ -311,7 +311,8 @@ struct PostgresTests {
             [site.schema]
         )
         let count = try #require(rows.first?.integer("calls"))
-        #expect((30...35).contains(count), "30 actions took \(count) calls")
+        // Two for each would be sixty; some more are made while nothing is left, the slower the machine the more.
+        #expect((30..<45).contains(count), "30 actions took \(count) calls")
         await sql.close()
     }
 
