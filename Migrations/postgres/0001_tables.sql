@@ -310,6 +310,7 @@ CREATE TABLE sluice_gate_rows (
 );
 
 CREATE INDEX sluice_gate_opening ON sluice_gate_rows (opening);
+CREATE INDEX sluice_gate_unset ON sluice_gate_rows (name) WHERE changed_at IS NULL AND NOT is_open;
 -- Lanes to be woken or moved that may be too many for one transaction: chores do some of them in each call, and pass
 -- over those that others have locked.
 CREATE TABLE sluice_task_rows (
@@ -335,7 +336,6 @@ CREATE TABLE sluice_task_rows (
 CREATE UNIQUE INDEX sluice_task_clock ON sluice_task_rows (what) WHERE what = 'clock';
 CREATE INDEX sluice_task_pool ON sluice_task_rows (task) WHERE what = 'pool';
 
-CREATE INDEX sluice_gate_unset ON sluice_gate_rows (name) WHERE changed_at IS NULL AND NOT is_open;
 CREATE INDEX sluice_gate_end ON sluice_gate_rows (opens_at) WHERE opens_at IS NOT NULL;
 
 -- Holds: pauses of one queue, of all queues with a prefix, or of all queues. Several can apply at once.

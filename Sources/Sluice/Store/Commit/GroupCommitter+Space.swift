@@ -53,7 +53,11 @@ extension GroupCommitter {
         let holder = try mutant("guarded reserve") ? nil : Connection(path: connection.path, mode: .write)
         defer { holder?.close() }
         holder?.setBusyTimeout(WALGuard.patience)
-        try holder?.beginImmediate()
+        do { try holder?.beginImmediate() } catch {
+            // The disk is what the caller hears of.
+            guard error.code.primary == .busy else { throw error }
+            return false
+        }
         guard try reserve.give(forPages: pageCount()) else { return false }
         defer { reserve.takeBack() }
         _ = try walGuard?.checkpointWhileNobodyCommits() ?? connection.checkpoint(.passive)
