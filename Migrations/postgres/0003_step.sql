@@ -1988,10 +1988,11 @@ $$;
 -- What has to be done from time to time, in bounded batches, each by the worker that gets the rows. Call it about once a
 -- second, when sluice_step says that something is due, and again while it does some.
 --
--- Rows, by what: expired, an action that became a dead letter as its time was over before its queue came to it; crashed,
--- one whose worker was taken off while it ran alone; done, always and last, with how much was done.
+-- Rows, by what: failed, as of sluice_step, an action that became a dead letter as its time was over before its queue came
+-- to it; crashed, one whose worker was taken off while it ran alone; done, always and last, with how much was done.
 CREATE FUNCTION sluice_chores(epoch bigint, lease interval, trial_limit interval DEFAULT '5 s')
-RETURNS TABLE (what text, done integer, action_id bigint, queue text, kind text, attempts integer, error text)
+RETURNS TABLE (what text, done integer, action_id bigint, queue text, kind text, attempts integer, last_error text,
+               cause text, policy text)
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '200ms'
 AS $$
 #variable_conflict use_column
@@ -2020,7 +2021,7 @@ BEGIN
     IF ended.did THEN
         RETURN QUERY
             SELECT 'crashed', NULL::integer, a.id, q.name, a.kind, s.attempts,
-                   'its worker was taken off while the action ran alone'
+                   'its worker was taken off while the action ran alone', NULL::text, NULL::text
             FROM sluice_action_rows AS a
             JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             JOIN sluice_state_rows AS s ON s.action_id = a.id
@@ -2042,7 +2043,7 @@ BEGIN
     done := sluice_do_tasks(now_at) + sluice_place_due(now_at);
     ended := sluice_expire(me, now_at);
     RETURN QUERY
-        SELECT 'expired', NULL::integer, r.action_id, r.queue, r.kind, r.attempts, r.error
+        SELECT 'failed', NULL::integer, r.action_id, r.queue, r.kind, r.attempts, r.error, 'expired', 'skip'
         FROM sluice_letters(ended.expired) AS r;
     done := done + ended.done + sluice_tidy(now_at, trial_limit);
     RETURN NEXT;

@@ -111,7 +111,7 @@ def expiries(db):
         worker.chores()
         told += worker.told
     letters = db.column("SELECT id FROM sluice_dead WHERE queue = 'a' ORDER BY id")
-    check("each is told of", sorted(told), [("expired", id) for id in letters])
+    check("each is told of", sorted(told), [("failed", id) for id in letters])
     check(
         "and are ended when their queue is free", db.value("SELECT count(*) FROM sluice_dead WHERE queue = 'a'"), MANY
     )

@@ -2,7 +2,7 @@
 internal import Sluice
 
 extension PostgresRows.Row {
-    /// What a step says of an action that it has not claimed.
+    /// What a step says of an action that it has not claimed, and chores of any.
     func events(at time: Timestamp) -> [QueueEvent] {
         let cause = self["cause"].flatMap { FailureCause(rawValue: $0) }
         let isExpired = cause == .expired
@@ -13,9 +13,15 @@ extension PostgresRows.Row {
         )
         event.action = integer("action_id").map { ActionID(rawValue: $0) }
         event.actionKind = self["kind"]
-        if text("what") == "behind" {
+        switch text("what") {
+        case "behind":
             (event.kind, event.deadLetterCause, event.error) = (.deadLettered, .behind, self["last_error"])
             return [event]
+        case "crashed":
+            (event.kind, event.error) = (.crashed, self["last_error"])
+            event.attempt = integer("attempts").map { Int($0) }
+            return [event]
+        default: break
         }
         guard text("what") == "failed", let cause else {
             event.because = .unknownKind
@@ -28,28 +34,6 @@ extension PostgresRows.Row {
         (dead.kind, dead.cause, dead.policy) = (.deadLettered, nil, nil)
         dead.deadLetterCause = DeadLetterCause(cause)
         return [event, dead]
-    }
-
-    /// What chores say of an action; none of the row that ends their answer.
-    func choreEvents(at time: Timestamp) -> [QueueEvent] {
-        func event(_ kind: QueueEvent.Kind) -> QueueEvent {
-            var event = QueueEvent(kind, at: time.date, queue: QueueName(text("queue")))
-            event.action = integer("action_id").map { ActionID(rawValue: $0) }
-            event.actionKind = self["kind"]
-            event.error = self["error"]
-            return event
-        }
-        switch text("what") {
-        case "expired":
-            var (expired, dead) = (event(.expired), event(.deadLettered))
-            (expired.cause, expired.policy, dead.deadLetterCause) = (.expired, .skip, .expired)
-            return [expired, dead]
-        case "crashed":
-            var crashed = event(.crashed)
-            crashed.attempt = integer("attempts").map { Int($0) }
-            return [crashed]
-        default: return []
-        }
     }
 }
 

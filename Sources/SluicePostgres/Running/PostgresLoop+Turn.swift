@@ -80,11 +80,11 @@ extension PostgresLoop {
         var isBusy = false
         do throws(PostgresFailure) {
             let rows = try await connection.call(
-                "SELECT what, done, action_id, queue, kind, attempts, error FROM @sluice_chores($1, $2, $3)",
+                "SELECT * FROM @sluice_chores($1, $2, $3)",
                 ["\(work.epoch)", server.lease.postgresText, options.crashTrialLimit.postgresText],
                 within: server.lease / 3
             )
-            report(rows.flatMap { $0.choreEvents(at: options.clock.now) })
+            report(rows.dropLast().flatMap { $0.events(at: options.clock.now) })
             isBusy = (rows.last?.integer("done") ?? 0) > 0
         } catch  where error.isLocked {
             // Whoever has the lock must not keep this worker from its steps.
