@@ -25,7 +25,7 @@ test: setup-tests  ## Build with warnings as errors, lint, run all tests
 	@.ci/docs
 	@.ci/test
 
-test-release: setup-tests  ## Run the tests of the tool, the demo and the page on a release build
+test-release: setup-tests  ## Run the tests of tool, demo, page and every broker on a release build
 	swift build --build-tests --enable-all-traits
 	.ci/release
 

@@ -105,11 +105,7 @@ let package = Package(
                 .product(name: "HeapModule", package: "swift-collections"),
                 logging,
                 serviceLifecycle,
-                .product(
-                    name: "Metrics",
-                    package: "swift-metrics",
-                    condition: .when(traits: ["Metrics"])
-                ),
+                product("Metrics", of: "swift-metrics", with: "Metrics"),
                 tracing,
             ]
         ),
@@ -120,17 +116,14 @@ let package = Package(
         // Queues in the database of an application that uses GRDB; empty without the trait.
         .target(
             name: "SluiceGRDB",
-            dependencies: [
-                "Sluice",
-                grdb,
-            ]
+            dependencies: ["Sluice", grdb]
         ),
         // Payloads that are sealed with keys of the application's; empty without the trait.
         .target(
             name: "SluiceCrypto",
             dependencies: [
                 "Sluice",
-                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+                product("Crypto", of: "swift-crypto", with: "Crypto"),
             ]
         ),
         // The queues of many machines, in a PostgreSQL database; empty without the trait.
@@ -194,8 +187,13 @@ let package = Package(
         // What tests of several targets have in common.
         .target(
             name: "TestSupport",
-            dependencies: ["SluiceSQLite", "Sluice", logging],
+            dependencies: ["SluiceSQLite", "Sluice", "SluicePostgres", "SluiceTestKit", logging],
             path: "Tests/TestSupport"
+        ),
+        // What every broker promises, whatever keeps its queues; run with the settings of a release too.
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: ["Sluice", "SluicePostgres", "SluiceTestKit", "TestSupport"]
         ),
         .testTarget(name: "SluiceSQLiteTests", dependencies: ["SluiceSQLite", "SluiceTestKit"]),
         // A disk, memory and a system that fail when a test asks them to.
@@ -215,16 +213,8 @@ let package = Package(
                 "TestSupport",
                 logging,
                 serviceLifecycle,
-                .product(
-                    name: "MetricsTestKit",
-                    package: "swift-metrics",
-                    condition: .when(traits: ["Metrics"])
-                ),
-                .product(
-                    name: "InMemoryTracing",
-                    package: "swift-distributed-tracing",
-                    condition: .when(traits: ["Tracing"])
-                ),
+                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
+                product("InMemoryTracing", of: "swift-distributed-tracing", with: "Tracing"),
                 tracing,
                 subprocess,
                 systemPackage,
@@ -253,7 +243,7 @@ let package = Package(
                 "SluiceCrypto",
                 "SluiceTestKit",
                 logging,
-                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+                product("Crypto", of: "swift-crypto", with: "Crypto"),
             ]
         ),
         .testTarget(
@@ -275,9 +265,7 @@ let package = Package(
         // Writes to the engine's file by way of GRDB; without the trait it says that it cannot.
         .executableTarget(
             name: "PoolWriter",
-            dependencies: [
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["GRDB"]))
-            ],
+            dependencies: [grdb],
             path: "Tests/PoolWriter"
         ),
         .testTarget(
@@ -374,6 +362,11 @@ if let fuzzer = Context.environment["SLUICE_FUZZ"] {
             linkerSettings: [.unsafeFlags([fuzzer]), .linkedLibrary("stdc++")]
         )
     )
+}
+
+// The only test target to build, where more would take minutes: `.ci/programs`.
+if let chosen = Context.environment["SLUICE_TESTS"] {
+    package.targets.removeAll { $0.type == .test && $0.name != chosen }
 }
 
 // `make test` and CI set this: a warning in this package is an error. Dependencies are not concerned.

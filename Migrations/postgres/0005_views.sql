@@ -904,8 +904,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
       AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.queue_id = l.queue_id AND c.worker = l.worker)
 $$;
 
--- What somebody has probably forgotten, for a worker with these patterns: gate, one that an action waits for and that
--- nobody has ever opened or closed; queue, one with actions for which no worker has a route, the longest first, at most
+-- What somebody has probably forgotten, for a worker with these patterns: gate, one that an action of theirs waits for and
+-- that nobody has ever opened or closed; queue, one with actions for which no worker has a route, the longest first, at most
 -- `most`; pattern, one of these that matches no queue, if there are such queues. Ten gates at most.
 CREATE FUNCTION sluice_oversights(patterns text[], most integer) RETURNS TABLE (what text, name text)
 LANGUAGE sql STABLE SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
@@ -926,7 +926,9 @@ AS $$
     SELECT 'gate', g.name
     FROM (SELECT i.name FROM sluice_gate_rows AS i
           WHERE i.changed_at IS NULL AND NOT i.is_open
-            AND EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'gate' AND l.blocked_error = i.name)
+            AND EXISTS (SELECT FROM sluice_lane_rows AS l
+                        WHERE l.blocked_by = 'gate' AND l.blocked_error = i.name
+                          AND l.pool IN (SELECT p.pool FROM sluice_pool_rows AS p WHERE p.pattern = ANY (patterns)))
           ORDER BY i.name LIMIT 10) AS g
     UNION ALL
     SELECT 'queue', q.name

@@ -87,6 +87,9 @@ struct SluiceCommand: AsyncParsableCommand {
             exit(withError: error)
         }
         Terminal.remark(lines: String(text.dropFirst(parserPrefix.count)))
+        if let advice = Verbs.adviceOnOption(among: CommandLine.arguments.dropFirst()) {
+            Terminal.remark(advice)
+        }
         exit(withError: ExitStatus.usage.exitCode)
     }
 

@@ -1,7 +1,7 @@
 #if CommandLineTool
 internal import ArgumentParser
 
-/// Suggestions for unknown verbs.
+/// Suggestions for unknown verbs and options.
 enum Verbs {
     /// Words of other tools, and of other parts of this one.
     private static let synonyms: [String: String] = [
@@ -17,6 +17,26 @@ enum Verbs {
         "check": "'doctor'", "dump": "'export'", "load": "'import'", "copy": "'backup'", "mv": "'move'",
         "top": "'watch'", "version": "'--version'",
     ]
+
+    /// Options of other tools, without their dashes; no verb has one of these names.
+    private static let options: [String: String] = [
+        "j": "--concurrency", "P": "--concurrency", "jobs": "--concurrency", "workers": "--concurrency",
+        "parallel": "--concurrency", "max-procs": "--concurrency", "retries": "--retry-limit",
+        "tries": "--retry-limit", "delay": "--retry-delay or, for an action, --at", "in": "--at",
+        "after": "--at", "db": "--file", "database": "--file", "name": "--queue",
+        "q": "--queue", "command": "--exec", "body": "--payload", "data": "--payload",
+    ]
+
+    /// Returns what to say besides the parser's message if one of the arguments is such an option.
+    static func adviceOnOption(among arguments: some Sequence<String>) -> String? {
+        for argument in arguments.prefix(while: { $0 != "--" }) {
+            guard let name = argument.wholeMatch(of: /--?([A-Za-z-]+)(=.*)?/)?.1 else { continue }
+            if let option = options[String(name)] {
+                return "\(argument.prefix { $0 != "=" }) is here \(option)"
+            }
+        }
+        return nil
+    }
 
     /// Returns the similar verbs, in quotes; `nil` if none is similar.
     static func meant(by word: String, among verbs: [String]) -> String? {

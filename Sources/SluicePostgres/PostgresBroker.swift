@@ -72,6 +72,7 @@ public final class PostgresBroker: Sendable {
         calls = PostgresConnection(either, clock: clock)
         do throws(PostgresFailure) {
             try await PostgresSchema.migrate(calls, server.schema, makesMissing: server.makesMissing)
+            if server.setsServerClock { try await PostgresSchema.setClock(calls) }
         } catch {
             await calls.close()
             throw error.error(doing: "opening the schema '\(server.schema)'")

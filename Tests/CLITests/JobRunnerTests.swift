@@ -1,5 +1,6 @@
 #if CommandLineTool
 import Foundation
+import Sluice
 import Subprocess
 import Testing
 
@@ -84,6 +85,54 @@ import Testing
             #expect(result.status == .exited(64), "\(result)")
         }
         #expect(try await place.actions().count == 1)
+    }
+
+    @Test("hold and pause say that what they are given matches nothing yet", arguments: ["hold", "pause"])
+    func holdOfNothing(verb: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let remark = "no queue that has actions matches 'typo': the hold applies to those that will"
+        #expect(try await place.sluice(verb, "typo").errors.contains(remark))
+        for known in ["q", "*"] { #expect(try await place.sluice(verb, known).errors.isEmpty) }
+    }
+
+    @Test("What an action has waited for is not its state any more")
+    func pastWaits() {
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        func action(retry: Date? = nil, notBefore: Date? = nil) -> ActionSummary {
+            ActionSummary(
+                id: ActionID(rawValue: 1),
+                queue: "q",
+                kind: "k",
+                sortKey: nil,
+                attempts: 1,
+                runningSince: nil,
+                nextAttemptAt: retry,
+                notBefore: notBefore,
+                enqueuedAt: now,
+                lastError: nil,
+                payload: "1"
+            )
+        }
+        #expect(action(retry: now).state(at: now - 1).hasPrefix("retry at "))
+        #expect(action(retry: now).state(at: now) == "waiting")
+        #expect(action(notBefore: now).state(at: now - 1).hasPrefix("scheduled for "))
+        #expect(action(notBefore: now).state(at: now) == "waiting")
+    }
+
+    @Test(
+        "Options of other tools lead to those of this one",
+        arguments: [
+            (["run", "--exec", "true", "--jobs", "4"], "--concurrency"),
+            (["run", "--exec", "true", "-j", "4"], "--concurrency"),
+            (["run", "--exec", "true", "--workers=4"], "--concurrency"),
+            (["reschedule", "1", "--in", "5m"], "--at"),
+        ]
+    )
+    func foreignOptions(_ words: [String], _ option: String) async throws {
+        let place = try Workplace()
+        let result = try await Tool.run([words[0], "--file", place.path] + words.dropFirst())
+        #expect(result.status == .exited(64) && result.errors.contains("is here \(option)"), "\(result)")
     }
 
     @Test("After an edit it says that the queue stays parked, and what starts it")

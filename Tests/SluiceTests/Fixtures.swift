@@ -1,52 +1,13 @@
 import SluiceTestKit
 import Synchronization
+import TestSupport
 
 @testable import Sluice
 
-/// The action that most tests enqueue.
-struct Note: Action {
-    static let kind = "note"
-    var queue: QueueName
-    var text: String
-    var order: SortKey = .arrival
-    var sortKey: SortKey { order }
-
-    init(_ text: String, in queue: QueueName = "notes", order: SortKey = .arrival) {
-        self.queue = queue
-        self.text = text
-        self.order = order
-    }
-
-    // Queue and order stand in columns, not in the payload.
-    private enum CodingKeys: String, CodingKey { case text }
-
-    init(from decoder: any Decoder) throws {
-        self.init(try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .text))
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(text, forKey: .text)
-    }
-}
-
-/// How long tests wait for a lock that somebody is about to give up; their time limits are shorter.
-let patience = Duration.seconds(600)
+/// Something that a handler waits for and a test lets happen; it goes on counting.
+typealias Signal = EventLog<Void>
 
 extension BrokerOptions {
-    /// The defaults, on a clock of the test's.
-    ///
-    /// But for the lock timeout, which SQLite takes by the machine's time: a test that holds the lock gives
-    /// it up when it gets its turn, and on a busy machine hundreds of tests may have theirs before.
-    static func on(_ clock: ManualClock, concurrency: Int = 64) -> BrokerOptions {
-        var options = BrokerOptions()
-        options.file.lockTimeout = patience
-        // Tests hold the lock by connections of their own.
-        options.clock = clock
-        options.concurrency = concurrency
-        return options
-    }
-
     /// Has a broker of the test's stand for a process of its own, beside others on one file.
     ///
     /// All of them have one start of the machine in common, and each has a pid namespace of its own, so that

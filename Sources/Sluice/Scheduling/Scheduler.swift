@@ -279,9 +279,9 @@ package final class Scheduler: AttemptSource {
             return (action, route)
         case .empty, .taken, .parked: conclusion = .nothing
         case .takenElsewhere: conclusion = .takenElsewhere
-        case .gated(let gate):
+        case .gated(let gate, let isRouted):
             conclusion = .gated(gate)
-            delegate.meets(gate)
+            if isRouted { delegate.meets(gate) }
         case .held(let end):
             conclusion = .held
             if case .at(let time) = end { expectEnd(at: time) }

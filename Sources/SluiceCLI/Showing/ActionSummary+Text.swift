@@ -1,4 +1,5 @@
 #if CommandLineTool
+internal import Foundation
 internal import Sluice
 
 /// Display of an action.
@@ -6,7 +7,7 @@ extension ActionSummary {
     /// How much of a payload a row of the table shows.
     private static let payloadLength = 60
 
-    static func table(_ actions: some Sequence<ActionSummary>) -> Table {
+    static func table(_ actions: some Sequence<ActionSummary>, at now: Date = Date()) -> Table {
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
             .init(heading: "KIND"),
@@ -16,18 +17,18 @@ extension ActionSummary {
         for action in actions {
             table.add([
                 action.id.description, action.queue.rawValue, action.kind, action.sortKey ?? "",
-                String(action.attempts), action.state,
+                String(action.attempts), action.state(at: now),
                 Visible.beginning(of: JSONText.onOneLine(action.payload), count: payloadLength),
             ])
         }
         return table
     }
 
-    /// Its state or the reason why it waits, in words.
-    var state: String {
+    /// Its state or the time that it waits for, in words. What keeps its queue, `sluice queues` says.
+    func state(at now: Date) -> String {
         if let time = runningSince { return "running since \(Times.text(time))" }
-        if let time = nextAttemptAt { return "retry at \(Times.text(time))" }
-        if let time = notBefore { return "scheduled for \(Times.text(time))" }
+        if let time = nextAttemptAt, time > now { return "retry at \(Times.text(time))" }
+        if let time = notBefore, time > now { return "scheduled for \(Times.text(time))" }
         return "waiting"
     }
 

@@ -1,5 +1,6 @@
 #if CommandLineTool
 internal import ArgumentParser
+internal import Foundation
 internal import Sluice
 
 /// Shows everything about one queue, or one action.
@@ -128,7 +129,8 @@ struct Show: AsyncParsableCommand, Look {
         }
         if let head = findings.head {
             facts += [
-                ("head", "\(head.id), \(head.state)"), ("kind", head.kind), ("sort key", head.sortKey ?? ""),
+                ("head", "\(head.id), \(head.state(at: Date()))"), ("kind", head.kind),
+                ("sort key", head.sortKey ?? ""),
                 ("attempts", String(head.attempts)), ("enqueued at", Times.text(head.enqueuedAt)),
                 ("payload", JSONText.onOneLine(head.payload)),
             ]

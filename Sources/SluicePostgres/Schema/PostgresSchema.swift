@@ -33,6 +33,17 @@ enum PostgresSchema {
         }
     }
 
+    /// Has the functions of the schema take the time that each call sets, in tests.
+    static func setClock(_ connection: PostgresConnection) async throws(PostgresFailure) {
+        _ = try await connection.call(
+            """
+            CREATE OR REPLACE FUNCTION @sluice_now() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
+            AS $$ SELECT 'epoch'::timestamptz
+                         + current_setting('sluice.test_now')::bigint * interval '1 microsecond' $$
+            """
+        )
+    }
+
     /// Refuses what would garble or lose values that brokers write and read.
     private static func checkSettings(_ connection: PostgresConnection) async throws(PostgresFailure) {
         let needed = [

@@ -1,6 +1,7 @@
 import Foundation
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice

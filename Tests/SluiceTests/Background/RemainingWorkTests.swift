@@ -1,4 +1,5 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -13,8 +14,11 @@ import Testing
         return broker
     }
 
-    @Test("Nothing in an empty file, and work at once where something could run", arguments: Place.allCases)
-    func simple(_ place: Place) async throws {
+    @Test(
+        "Nothing in an empty file, and work at once where something could run",
+        arguments: QueueStorage.allCases
+    )
+    func simple(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await broker(site)
         try await #expect(broker.remainingWork() == .none)

@@ -1,6 +1,7 @@
 import Foundation
 import SluiceJSON
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

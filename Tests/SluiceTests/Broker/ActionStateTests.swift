@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -18,8 +19,11 @@ import Testing
         return phases
     }
 
-    @Test("Actions and dead letters say with what options they were enqueued", arguments: Place.allCases)
-    func options(_ place: Place) async throws {
+    @Test(
+        "Actions and dead letters say with what options they were enqueued",
+        arguments: QueueStorage.allCases
+    )
+    func options(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         var options = EnqueueOptions(tag: "t", gate: "g", key: "k", startsGroups: ["s"])

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -7,9 +8,9 @@ import Testing
 @Suite("Cancelling many actions", .timeLimit(.minutes(2))) struct CancelManyTests {
     @Test(
         "By tag: what waits is removed, what runs is told, what has another tag stays",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func tag(_ place: Place) async throws {
+    func tag(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

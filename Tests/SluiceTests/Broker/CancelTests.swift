@@ -1,11 +1,12 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 @Suite("Cancelling actions", .timeLimit(.minutes(2))) struct CancelTests {
-    @Test("An action that waits is removed, and what stood behind it runs", arguments: Place.allCases)
-    func waiting(_ place: Place) async throws {
+    @Test("An action that waits is removed, and what stood behind it runs", arguments: QueueStorage.allCases)
+    func waiting(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

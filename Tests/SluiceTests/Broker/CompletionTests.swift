@@ -3,6 +3,7 @@ import Foundation
 import Sluice
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// A handler in completion form that does what a closure says.

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -19,8 +20,11 @@ import Testing
         return ids
     }
 
-    @Test("They are listed by queue and cause, the newest first, a page at a time", arguments: Place.allCases)
-    func list(_ place: Place) async throws {
+    @Test(
+        "They are listed by queue and cause, the newest first, a page at a time",
+        arguments: QueueStorage.allCases
+    )
+    func list(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         var options = EnqueueOptions(tag: "t", gate: "g")

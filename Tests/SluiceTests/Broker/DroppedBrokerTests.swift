@@ -1,4 +1,5 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -20,8 +21,12 @@ import Testing
         var areGone: Bool { broker == nil && scheduler == nil && runner == nil && store == nil }
     }
 
-    @Test("It goes with all its parts, whether it has run or not", arguments: Place.allCases, [false, true])
-    func parts(_ place: Place, hasRun: Bool) async throws {
+    @Test(
+        "It goes with all its parts, whether it has run or not",
+        arguments: QueueStorage.allCases,
+        [false, true]
+    )
+    func parts(_ place: QueueStorage, hasRun: Bool) async throws {
         let site = try Site(place)
         let parts = Parts()
         do {

@@ -1,12 +1,13 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 @Suite("Editing actions", .timeLimit(.minutes(2))) struct EditTests {
-    @Test("What is not there, and what is dead, is missing", arguments: Place.allCases)
-    func missing(_ place: Place) async throws {
+    @Test("What is not there, and what is dead, is missing", arguments: QueueStorage.allCases)
+    func missing(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let dead = try await broker.enqueue(Note("a")).id
@@ -265,9 +266,9 @@ import Testing
 
     @Test(
         "G2: a reschedule takes an action out of the order until its time, and back",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func reschedule(_ place: Place) async throws {
+    func reschedule(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()

@@ -1,5 +1,6 @@
 import Logging
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

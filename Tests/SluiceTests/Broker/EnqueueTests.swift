@@ -4,11 +4,15 @@ import Sluice
 import SluiceSQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Enqueuing by a broker", .timeLimit(.minutes(2))) struct BrokerEnqueueTests {
-    @Test("It works before, while and after the broker runs, and inside handlers", arguments: Place.allCases)
-    func always(_ place: Place) async throws {
+    @Test(
+        "It works before, while and after the broker runs, and inside handlers",
+        arguments: QueueStorage.allCases
+    )
+    func always(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
@@ -34,8 +38,8 @@ import Testing
         #expect(blocking?.code == .closed)
     }
 
-    @Test("Of many, all are stored or none, whichever is at fault", arguments: Place.allCases)
-    func allOrNothing(_ place: Place) async throws {
+    @Test("Of many, all are stored or none, whichever is at fault", arguments: QueueStorage.allCases)
+    func allOrNothing(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.maximumPayloadByteCount = 200 }
         try broker.queues("small", QueueOptions(maximumDepth: 3))
@@ -113,8 +117,11 @@ import Testing
         await broker.close()
     }
 
-    @Test("The blocking form keeps the order of the calls, beside other callers", arguments: Place.allCases)
-    func blocking(_ place: Place) async throws {
+    @Test(
+        "The blocking form keeps the order of the calls, beside other callers",
+        arguments: QueueStorage.allCases
+    )
+    func blocking(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -9,8 +10,8 @@ import Testing
         EnqueueOptions(expiresAt: (site.clock.now + .seconds(seconds)).date)
     }
 
-    @Test("A head that has expired is set aside and not run", arguments: Place.allCases)
-    func head(_ place: Place) async throws {
+    @Test("A head that has expired is set aside and not run", arguments: QueueStorage.allCases)
+    func head(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

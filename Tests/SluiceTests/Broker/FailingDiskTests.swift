@@ -1,4 +1,5 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

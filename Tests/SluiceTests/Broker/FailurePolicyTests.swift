@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Failure policies and dead letters", .timeLimit(.minutes(2))) struct FailurePolicyTests {

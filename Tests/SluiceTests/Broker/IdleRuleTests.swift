@@ -1,5 +1,6 @@
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -36,10 +37,10 @@ struct IdleRuleTests {
 
     @Test(
         "They wait for what ends by itself, and for nothing else",
-        arguments: Place.allCases,
+        arguments: QueueStorage.allCases,
         Standstill.allCases
     )
-    func rule(_ place: Place, _ standstill: Standstill) async throws {
+    func rule(_ place: QueueStorage, _ standstill: Standstill) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let (log, ends) = (EventLog<Int>(), EventLog<Int>())

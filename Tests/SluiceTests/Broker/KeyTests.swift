@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -12,8 +13,8 @@ import Testing
         EnqueueOptions(key: DeduplicationKey("k", policy: policy, retention: retention))
     }
 
-    @Test("The first is kept while it waits, and its number returned", arguments: Place.allCases)
-    func keepFirst(_ place: Place) async throws {
+    @Test("The first is kept while it waits, and its number returned", arguments: QueueStorage.allCases)
+    func keepFirst(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
@@ -31,8 +32,8 @@ import Testing
         await broker.close()
     }
 
-    @Test("A key is refused while it is taken, with nothing stored", arguments: Place.allCases)
-    func refuse(_ place: Place) async throws {
+    @Test("A key is refused while it is taken, with nothing stored", arguments: QueueStorage.allCases)
+    func refuse(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         try await broker.enqueue(Note("a"), key())

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Kinds, routes and payloads that do not fit", .timeLimit(.minutes(2))) struct KindTests {
@@ -10,8 +11,8 @@ import Testing
         var queue: QueueName { "notes" }
     }
 
-    @Test("G2: actions of several kinds in one queue run in one order", arguments: Place.allCases)
-    func severalKinds(_ place: Place) async throws {
+    @Test("G2: actions of several kinds in one queue run in one order", arguments: QueueStorage.allCases)
+    func severalKinds(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

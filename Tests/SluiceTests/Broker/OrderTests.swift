@@ -1,6 +1,7 @@
 import Sluice
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("One slot, the head and the keys", .timeLimit(.minutes(2))) struct OrderTests {
@@ -21,9 +22,9 @@ import Testing
 
     @Test(
         "G3: an arrival that sorts before the running head waits until its handler has returned",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func earlierInsert(_ place: Place) async throws {
+    func earlierInsert(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let slow = Slow()
@@ -78,9 +79,9 @@ import Testing
 
     @Test(
         "G3: handlers of one queue never overlap, with many queues, retries, arrivals and cancellations",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func neverOverlap(_ place: Place) async throws {
+    func neverOverlap(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.concurrency = 8 }
         let busy = Mutex<Set<String>>([])
@@ -139,7 +140,7 @@ import Testing
             #expect(log.elements == ["a 1"])
             try await until {
                 site.clock.advance(by: .milliseconds(100))
-                try await SluiceTests.until { second.isAtRest(butFor: 0) }
+                try await TestSupport.until { second.isAtRest(butFor: 0) }
                 try await second.flush()
                 return second.statistics.retried == 1
             }

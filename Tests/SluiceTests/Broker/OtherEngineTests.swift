@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Actions of another process", .timeLimit(.minutes(2))) struct OtherEngineTests {

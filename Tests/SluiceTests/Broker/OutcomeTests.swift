@@ -1,13 +1,14 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Outcomes", .timeLimit(.minutes(2))) struct OutcomeTests {
     @Test(
         "Successes run a queue's actions in the order of arrival, and nothing is left",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func success(_ place: Place) async throws {
+    func success(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
@@ -24,9 +25,9 @@ import Testing
 
     @Test(
         "A retry waits as long as the policy says, and the same action is tried again",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func retryByPolicy(_ place: Place) async throws {
+    func retryByPolicy(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<Int>()
@@ -85,9 +86,9 @@ import Testing
 
     @Test(
         "What a handler throws is kept as the last error and handed to the next attempt",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func thrown(_ place: Place) async throws {
+    func thrown(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let errors = EventLog<String?>()

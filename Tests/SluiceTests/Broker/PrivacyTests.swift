@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// An action whose encoding fails with an error that carries its content.
@@ -23,9 +24,9 @@ private struct Detailed: Action {
 
     @Test(
         "G13: no payload shows in any log line, error, reason, status or event, whatever goes wrong",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func canary(_ place: Place) async throws {
+    func canary(_ place: QueueStorage) async throws {
         let lines = EventLog<String>()
         let site = try Site(place)
         let broker = try await site.broker {

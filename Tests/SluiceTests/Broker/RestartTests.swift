@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Restarts and wall clocks", .timeLimit(.minutes(2))) struct RestartTests {
@@ -26,8 +27,11 @@ import Testing
         return site.clock.uptime - start
     }
 
-    @Test("G8: every queue with work resumes at the start, without being named", arguments: Place.allCases)
-    func resumes(_ place: Place) async throws {
+    @Test(
+        "G8: every queue with work resumes at the start, without being named",
+        arguments: QueueStorage.allCases
+    )
+    func resumes(_ place: QueueStorage) async throws {
         let site = try Site(place)
         var broker = try await site.broker()
         try await broker.enqueue((0..<2_500).map { Note("\($0)", in: "q/\($0)") })
@@ -127,8 +131,8 @@ import Testing
 }
 
 @Suite("Independence of queues", .timeLimit(.minutes(3))) struct IndependenceTests {
-    @Test("G9: a queue whose handler hangs delays no other", arguments: Place.allCases)
-    func slowQueue(_ place: Place) async throws {
+    @Test("G9: a queue whose handler hangs delays no other", arguments: QueueStorage.allCases)
+    func slowQueue(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.concurrency = 2 }
         let log = EventLog<String>()

@@ -2,13 +2,17 @@ import Dispatch
 import SluiceSQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 @Suite("Running and stopping", .timeLimit(.minutes(2))) struct RunTests {
-    @Test("A broker that runs refuses to run twice; after a stop it runs again", arguments: Place.allCases)
-    func twice(_ place: Place) async throws {
+    @Test(
+        "A broker that runs refuses to run twice; after a stop it runs again",
+        arguments: QueueStorage.allCases
+    )
+    func twice(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
@@ -69,9 +73,9 @@ import Testing
 
     @Test(
         "G7: handlers that outlast the grace period are cancelled and released; no attempt is spent",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func graceOver(_ place: Place) async throws {
+    func graceOver(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()

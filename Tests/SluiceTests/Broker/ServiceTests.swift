@@ -3,6 +3,7 @@ import Logging
 import ServiceLifecycle
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("As a service", .timeLimit(.minutes(2))) struct ServiceTests {

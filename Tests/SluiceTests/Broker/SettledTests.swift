@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -17,8 +18,11 @@ import Testing
         }
     }
 
-    @Test("Who waits is told how it ended, whether it has ended by then or not", arguments: Place.allCases)
-    func ends(_ place: Place) async throws {
+    @Test(
+        "Who waits is told how it ended, whether it has ended by then or not",
+        arguments: QueueStorage.allCases
+    )
+    func ends(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let go = Signal()

@@ -1,11 +1,15 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 @Suite("Statistics", .timeLimit(.minutes(2))) struct StatisticsTests {
-    @Test("Each attempt is counted once when it begins and once by how it ended", arguments: Place.allCases)
-    func counters(_ place: Place) async throws {
+    @Test(
+        "Each attempt is counted once when it begins and once by how it ended",
+        arguments: QueueStorage.allCases
+    )
+    func counters(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, attempt in

@@ -1,6 +1,7 @@
 import Logging
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -10,8 +11,11 @@ import Testing
         try await broker.queue("notes", of: Note.self).texts()
     }
 
-    @Test("Submissions and blocking enqueues are stored in the order of the calls", arguments: Place.allCases)
-    func order(_ place: Place) async throws {
+    @Test(
+        "Submissions and blocking enqueues are stored in the order of the calls",
+        arguments: QueueStorage.allCases
+    )
+    func order(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         for number in 0..<200 {

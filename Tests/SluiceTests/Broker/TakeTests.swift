@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -13,8 +14,11 @@ import Testing
         return action
     }
 
-    @Test("They keep their attempts and their time, and enter once by their key", arguments: Place.allCases)
-    func kept(_ place: Place) async throws {
+    @Test(
+        "They keep their attempts and their time, and enter once by their key",
+        arguments: QueueStorage.allCases
+    )
+    func kept(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let ids = try await broker.take([action, action])

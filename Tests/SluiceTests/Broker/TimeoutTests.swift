@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Timeouts", .timeLimit(.minutes(2))) struct TimeoutTests {
@@ -7,9 +8,9 @@ import Testing
 
     @Test(
         "G3: a timeout cancels the handler; the slot stays taken until it has returned; then it is retried",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func slotStaysTaken(_ place: Place) async throws {
+    func slotStaysTaken(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.file.durability = .everything }
         let log = EventLog<String>()

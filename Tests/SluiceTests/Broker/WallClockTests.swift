@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -87,7 +88,7 @@ struct WallClockTests {
         while try await !condition() {
             try Task.checkCancellation()
             site.clock.advance(by: step)
-            try await SluiceTests.until { try await condition() || broker.isAtRest(butFor: held) }
+            try await TestSupport.until { try await condition() || broker.isAtRest(butFor: held) }
             try await broker.flush()
         }
         return site.clock.uptime - start
@@ -111,7 +112,7 @@ struct WallClockTests {
             if moment == .restart && !jump.isForward {
                 // The file says so, not what it was before.
                 let until = (site.clock.now + Self.whole).date
-                try await SluiceTests.until {
+                try await TestSupport.until {
                     try await broker.status(of: "notes").because == [.retry(until: until)]
                 }
             }

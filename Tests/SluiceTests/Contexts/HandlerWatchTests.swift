@@ -1,5 +1,6 @@
 import Dispatch
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

@@ -1,12 +1,16 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 /// The queue as a data structure beside handlers that run it, here and elsewhere.
 @Suite("Cute: beside handlers", .timeLimit(.minutes(2))) struct CuteBesideHandlersTests {
-    @Test("G3: Cute: what runs is never taken out, but what stands behind it", arguments: Place.allCases)
-    func runningHead(_ place: Place) async throws {
+    @Test(
+        "G3: Cute: what runs is never taken out, but what stands behind it",
+        arguments: QueueStorage.allCases
+    )
+    func runningHead(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let jobs = broker.queue("jobs", of: Note.self)
@@ -54,8 +58,8 @@ import Testing
         try await #expect(broker.settled(ids[1]) == .removed)
     }
 
-    @Test("Cute: many callers and handlers at once get each action once", arguments: Place.allCases)
-    func exactlyOnce(_ place: Place) async throws {
+    @Test("Cute: many callers and handlers at once get each action once", arguments: QueueStorage.allCases)
+    func exactlyOnce(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.file.durability = .relaxed }
         let jobs = broker.queue("jobs", of: Note.self)
@@ -114,9 +118,9 @@ import Testing
 
     @Test(
         "Cute: a stopped queue runs nothing until it is started, and all else goes on",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func stopAndStart(_ place: Place) async throws {
+    func stopAndStart(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let (jobs, others) = (broker.queue("jobs", of: Note.self), broker.queue("others", of: Note.self))

@@ -1,6 +1,7 @@
 import Dispatch
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -22,9 +23,9 @@ extension QueueNotice<Note> {
 
     @Test(
         "Cute: added, removed, cancelled, processed and failed are told, with the actions, in order",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func fiveKinds(_ place: Place) async throws {
+    func fiveKinds(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let jobs = broker.queue("jobs", of: Note.self)

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

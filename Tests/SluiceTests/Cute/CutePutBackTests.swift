@@ -1,12 +1,13 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 /// Cute's `retry(_:)`: an action that was taken out is stored again, in front.
 @Suite("Cute: back at the front", .timeLimit(.minutes(2))) struct CutePutBackTests {
-    @Test("Cute: what is put back is the first again, and the same action", arguments: Place.allCases)
-    func same(_ place: Place) async throws {
+    @Test("Cute: what is put back is the first again, and the same action", arguments: QueueStorage.allCases)
+    func same(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let jobs = broker.queue("jobs", of: Note.self)

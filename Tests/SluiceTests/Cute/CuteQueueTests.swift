@@ -1,5 +1,6 @@
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -22,9 +23,9 @@ extension QueueHandle<Note> {
 @Suite("Cute: the queue as a data structure", .timeLimit(.minutes(2))) struct CuteQueueTests {
     @Test(
         "Cute: many are added in order, looked at, counted and taken out one by one",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func addPeekCountRemove(_ place: Place) async throws {
+    func addPeekCountRemove(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let jobs = broker.queue("jobs", of: Note.self)
@@ -63,8 +64,8 @@ extension QueueHandle<Note> {
         try await #expect(small.count() == 0)
     }
 
-    @Test("Cute: with sort keys the next is the smallest, as for handlers", arguments: Place.allCases)
-    func sortKeys(_ place: Place) async throws {
+    @Test("Cute: with sort keys the next is the smallest, as for handlers", arguments: QueueStorage.allCases)
+    func sortKeys(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let jobs = broker.queue("jobs", of: Note.self)
@@ -92,8 +93,11 @@ extension QueueHandle<Note> {
         try await #expect(broker.settled(ids[1]) == .removed)
     }
 
-    @Test("Cute: whether it is empty or has an action is asked of those that wait", arguments: Place.allCases)
-    func asking(_ place: Place) async throws {
+    @Test(
+        "Cute: whether it is empty or has an action is asked of those that wait",
+        arguments: QueueStorage.allCases
+    )
+    func asking(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let jobs = broker.queue("jobs", of: Note.self)

@@ -1,5 +1,6 @@
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -20,8 +21,11 @@ struct CustomerIOBatchTests {
         _ = try await broker.actionCount()
     }
 
-    @Test("Nine actions wait, the tenth starts them all, and what comes meanwhile", arguments: Place.allCases)
-    func count(_ place: Place) async throws {
+    @Test(
+        "Nine actions wait, the tenth starts them all, and what comes meanwhile",
+        arguments: QueueStorage.allCases
+    )
+    func count(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let log = EventLog<String>()
         let broker = try await site.broker()
@@ -43,8 +47,11 @@ struct CustomerIOBatchTests {
         await broker.close()
     }
 
-    @Test("One action waits for 30 seconds after it was enqueued, and no longer", arguments: Place.allCases)
-    func time(_ place: Place) async throws {
+    @Test(
+        "One action waits for 30 seconds after it was enqueued, and no longer",
+        arguments: QueueStorage.allCases
+    )
+    func time(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let log = EventLog<String>()
         let broker = try await open(site, to: log)

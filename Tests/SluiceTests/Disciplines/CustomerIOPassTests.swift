@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// The row of Customer.io in the table of designs: passes and groups.
@@ -32,8 +33,11 @@ struct CustomerIOPassTests {
         return broker
     }
 
-    @Test("A failed action keeps its place and is passed over until the next pass", arguments: Place.allCases)
-    func onePass(_ place: Place) async throws {
+    @Test(
+        "A failed action keeps its place and is passed over until the next pass",
+        arguments: QueueStorage.allCases
+    )
+    func onePass(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let server = Server()
         server.fail("b")
@@ -54,9 +58,9 @@ struct CustomerIOPassTests {
 
     @Test(
         "Expiry: a start that expires is set aside, and so is a member; other members wait for the next pass",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func expiry(_ place: Place) async throws {
+    func expiry(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let server = Server()
         let broker = try await open(site, server)
@@ -75,9 +79,9 @@ struct CustomerIOPassTests {
 
     @Test(
         "The published bug: a failing head is not run again after every success, however soon it is due",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func publishedBug(_ place: Place) async throws {
+    func publishedBug(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let server = Server()
         server.fail("head")
@@ -95,9 +99,9 @@ struct CustomerIOPassTests {
 
     @Test(
         "When the start of a group fails, its members behind it are skipped, the rest go on",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func groups(_ place: Place) async throws {
+    func groups(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let server = Server()
         server.fail("identify")

@@ -1,5 +1,6 @@
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -18,10 +19,10 @@ struct DisciplineBrokerTests {
 
     @Test(
         "G3: up to n of a concurrent queue run together, and never more",
-        arguments: Place.allCases,
+        arguments: QueueStorage.allCases,
         [1, 4]
     )
-    func concurrent(_ place: Place, slots: Int) async throws {
+    func concurrent(_ place: QueueStorage, slots: Int) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let (gauge, started, goOn) = (Gauge(), EventLog<String>(), Signal())
@@ -72,9 +73,9 @@ struct DisciplineBrokerTests {
 
     @Test(
         "A retry that waits blocks none of a concurrent queue, and comes when it is due",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func retryBlocksNone(_ place: Place) async throws {
+    func retryBlocksNone(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
@@ -100,8 +101,11 @@ struct DisciplineBrokerTests {
         await broker.close()
     }
 
-    @Test("The newest runs first, a retry yields, and the oldest is not forgotten", arguments: Place.allCases)
-    func lastInFirstOut(_ place: Place) async throws {
+    @Test(
+        "The newest runs first, a retry yields, and the oldest is not forgotten",
+        arguments: QueueStorage.allCases
+    )
+    func lastInFirstOut(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let (log, entered, goOn) = (EventLog<String>(), Signal(), Signal())

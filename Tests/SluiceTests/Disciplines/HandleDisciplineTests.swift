@@ -1,4 +1,5 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -22,8 +23,8 @@ struct HandleDisciplineTests {
         actions.map { String($0.payload.dropFirst().dropLast()) }
     }
 
-    @Test("What is put back has its groups again", arguments: Place.allCases)
-    func groups(_ place: Place) async throws {
+    @Test("What is put back has its groups again", arguments: QueueStorage.allCases)
+    func groups(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

@@ -3,6 +3,7 @@ import Foundation
 import SluiceSQLite
 import SluiceTestKit
 import Subprocess
+import TestSupport
 import Testing
 
 @testable import Sluice

@@ -3,6 +3,7 @@ import Foundation
 import SluiceSQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice

@@ -1,6 +1,7 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

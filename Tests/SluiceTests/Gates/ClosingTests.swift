@@ -1,6 +1,7 @@
 import Foundation
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -14,10 +15,10 @@ import Testing
 
     @Test(
         "An outcome closes a gate: all queues that need it wait, and start when it opens by itself",
-        arguments: Place.allCases,
+        arguments: QueueStorage.allCases,
         [false, true]
     )
-    func outcome(_ place: Place, _ isRelease: Bool) async throws {
+    func outcome(_ place: QueueStorage, _ isRelease: Bool) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

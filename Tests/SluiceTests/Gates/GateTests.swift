@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Gates", .timeLimit(.minutes(2))) struct GateTests {
@@ -12,9 +13,9 @@ import Testing
 
     @Test(
         "No attempt is spent on a closed gate, and opening it starts all that wait",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func opening(_ place: Place) async throws {
+    func opening(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

@@ -1,13 +1,14 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Holds", .timeLimit(.minutes(2))) struct HoldTests {
     @Test(
         "What is held does not start, whatever arrives; the rest goes on (G4, G9)",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func holding(_ place: Place) async throws {
+    func holding(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

@@ -1,5 +1,6 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 
 @testable import Sluice
 

@@ -2,6 +2,7 @@
 import Metrics
 import MetricsTestKit
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -101,9 +102,9 @@ extension TestMetrics {
 
     @Test(
         "Depth, the oldest's age, parked queues and the log's size are read at each interval",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func gauges(_ place: Place) async throws {
+    func gauges(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await broker(site)
         try broker.route("*", Note.self) { note, _ in note.text == "fails" ? .fail("no") : .success }

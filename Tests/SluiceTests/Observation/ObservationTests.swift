@@ -35,9 +35,9 @@ extension ActionState.Phase {
 struct ObservationTests {
     @Test(
         "The first element is a snapshot; an enqueue between subscribing and reading is given once",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func snapshot(_ place: Place) async throws {
+    func snapshot(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         try await broker.enqueue(Note("a"))

@@ -1,5 +1,6 @@
 import Logging
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -48,6 +49,26 @@ import Testing
             try await until { broker.isAtRest(butFor: 0) && broker.statistics.succeeded == 1 }
         }
         #expect(lines.elements.isEmpty, "\(lines.elements)")
+        await broker.close()
+    }
+
+    @Test("A gate that only queues of other programs wait for is not")
+    func others() async throws {
+        let site = try Site()
+        let lines = lines
+        let broker = try await site.broker { $0.logger = .keeping(lines, from: .warning) }
+        try broker.route("gated", Note.self) { _, _ in .success }
+        try await broker.enqueue(Note("a", in: "other"), EnqueueOptions(gate: "of others"))
+        try await broker.enqueue(Note("b", in: "gated"), EnqueueOptions(gate: "netwrok"))
+        try await running(broker) {
+            try await until { broker.isAtRest(butFor: 0) }
+            site.clock.advance(by: Oversights.delay)
+            try await until { lines.elements.contains { $0.contains("gate=netwrok") } }
+        }
+        #expect(
+            !lines.elements.contains { $0.contains("of others") || $0.contains("count=") },
+            "\(lines.elements)"
+        )
         await broker.close()
     }
 }

@@ -2,6 +2,7 @@
 import InMemoryTracing
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 import Tracing
 

@@ -1,6 +1,7 @@
 import CSluiceSQLite
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

@@ -2,6 +2,7 @@ import CSluiceSQLite
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

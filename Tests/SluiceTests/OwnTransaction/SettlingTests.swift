@@ -1,6 +1,7 @@
 import CSluiceSQLite
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -21,9 +22,9 @@ struct SettlingTests {
 
     @Test(
         "G5: what a success writes, the settling and the follow-ups are one transaction",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func success(_ place: Place) async throws {
+    func success(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.file.prepareConnection = makeTables }
         let log = EventLog<String>()

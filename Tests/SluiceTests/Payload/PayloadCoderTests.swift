@@ -1,5 +1,6 @@
 import Foundation
 import SluiceJSON
+import TestSupport
 import Testing
 
 @testable import Sluice

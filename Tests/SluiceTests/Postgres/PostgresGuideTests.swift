@@ -102,14 +102,6 @@ struct PostgresGuideTests {
         for block in blocks { #expect(bare(code + start).contains(bare(block)), "\(block)") }
     }
 
-    @Test("The guide counts the promises that are passed over")
-    func passedOver() throws {
-        let count = BrokerPromise.allCases.count
-        let kept = count - PostgresConformanceTests.passedOver.count
-        let sentence = "Of the \(count) promises of the suite that checks every broker, \(kept) hold here."
-        #expect(try Self.guide().contains(sentence))
-    }
-
     @Test(
         "The views of the server have the columns of the file's, in their order",
         .enabled(if: TestServer.isToRun)

@@ -53,6 +53,31 @@ struct PostgresOversightTests {
         await broker.close()
     }
 
+    @Test("A gate that only queues of other programs wait for is not")
+    func others() async throws {
+        let site = PostgresSite(try #require(TestServer.shared))
+        let broker = try await broker(site)
+        let other = try await site.broker { options, _ in
+            options.logger = .keeping(EventLog(), from: .warning)
+        }
+        try broker.route("gated", Note.self) { _, _ in .success }
+        try other.route("other", Note.self) { _, _ in .success }
+        try await broker.enqueue(Note("a", in: "other"), EnqueueOptions(gate: "of others"))
+        try await broker.enqueue(Note("b", in: "gated"), EnqueueOptions(gate: "netwrok"))
+        let runs = [broker, other].map { broker in Task { try await broker.run() } }
+        try await until {
+            try await other.status(of: "other").because.contains(.gate("of others", until: nil))
+        }
+        try await until {
+            site.clock.advance(by: .seconds(1))
+            return count("gate=netwrok") > 0
+        }
+        #expect(count("of others") == 0 && count("count=") == 0, "\(lines.elements)")
+        for broker in [broker, other] { await broker.stop(grace: .zero) }
+        for run in runs { try await run.value }
+        for broker in [broker, other] { await broker.close() }
+    }
+
     @Test("What one look has shown and the next has not is not told of")
     func inTime() {
         var looks = OversightLooks()

@@ -1,6 +1,7 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 
 @testable import Sluice
 

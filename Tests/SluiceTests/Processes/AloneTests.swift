@@ -1,5 +1,6 @@
 import CSluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

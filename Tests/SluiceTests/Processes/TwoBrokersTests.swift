@@ -1,6 +1,7 @@
 import Logging
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice

@@ -2,6 +2,7 @@
 import Foundation
 import SluiceTestKit
 import Subprocess
+import TestSupport
 import Testing
 
 @testable import Sluice

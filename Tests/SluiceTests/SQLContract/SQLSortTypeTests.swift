@@ -1,6 +1,7 @@
 #if CommandLineTool
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice

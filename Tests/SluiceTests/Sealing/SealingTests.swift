@@ -3,6 +3,7 @@ import SluiceJSON
 import SluiceSQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import struct Sluice.DatabaseFile

@@ -4,6 +4,7 @@ import SluiceSQLite
 import SluiceTestKit
 import Subprocess
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice

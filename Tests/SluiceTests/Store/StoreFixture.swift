@@ -2,6 +2,7 @@ import Foundation
 import SluiceSQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 
 @testable import Sluice
 

@@ -1,5 +1,6 @@
 import FaultVFS
 import Foundation
+import TestSupport
 import Testing
 
 /// A disk that fails when a test asks for it.

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 
 /// Hands elements to one who takes them, in order; what has been taken is forgotten.
 ///

@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// Each rule of the look at a history, with one that breaks it.

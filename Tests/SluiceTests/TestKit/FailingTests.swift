@@ -4,6 +4,7 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// A test that fails, for another to look at what it leaves behind: this very program runs once more.

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("A crash in a test", .timeLimit(.minutes(2))) struct KitCrashTests {

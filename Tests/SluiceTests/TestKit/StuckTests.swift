@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Waiting for an end that cannot come", .timeLimit(.minutes(2))) struct StuckTests {

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("A broker for tests", .timeLimit(.minutes(2)))

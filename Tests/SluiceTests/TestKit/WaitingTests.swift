@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @Suite("Waiting in tests", .timeLimit(.minutes(2))) struct WaitingTests {

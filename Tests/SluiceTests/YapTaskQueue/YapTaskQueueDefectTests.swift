@@ -1,11 +1,12 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// What went wrong in YapTaskQueue, by its source: here it must not.
 @Suite("YapTaskQueue's defects", .timeLimit(.minutes(2))) struct YapTaskQueueDefectTests {
-    @Test("A retry at once does not wedge the queue", arguments: Place.allCases)
-    func retryNow(_ place: Place) async throws {
+    @Test("A retry at once does not wedge the queue", arguments: QueueStorage.allCases)
+    func retryNow(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()

@@ -1,13 +1,14 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// The nine tests of YapTaskQueue, on injected time and with sharper claims.
 ///
 /// See <https://github.com/ChatSecure/YapTaskQueue>. Its "threads" are queues.
 @Suite("YapTaskQueue's nine tests", .timeLimit(.minutes(2))) struct YapTaskQueueTests {
-    @Test("1. One action: it is handled, and nothing is left of it", arguments: Place.allCases)
-    func oneAction(_ place: Place) async throws {
+    @Test("1. One action: it is handled, and nothing is left of it", arguments: QueueStorage.allCases)
+    func oneAction(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
@@ -24,9 +25,9 @@ import Testing
 
     @Test(
         "2. Many actions in one queue: in the order in which they were stored, each once",
-        arguments: Place.allCases
+        arguments: QueueStorage.allCases
     )
-    func manyInOneQueue(_ place: Place) async throws {
+    func manyInOneQueue(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let log = EventLog<String>()
@@ -39,8 +40,8 @@ import Testing
         await broker.close()
     }
 
-    @Test("3. Many queues from many tasks: each keeps its own order", arguments: Place.allCases)
-    func manyQueues(_ place: Place) async throws {
+    @Test("3. Many queues from many tasks: each keeps its own order", arguments: QueueStorage.allCases)
+    func manyQueues(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker()
         let logs = (0..<5).map { _ in EventLog<String>() }

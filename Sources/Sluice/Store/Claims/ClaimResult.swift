@@ -12,7 +12,8 @@ package enum ClaimResult: Sendable {
     case gathering(RetryWait, until: Duration)
     case parked
     case held(HoldEnd)
-    case gated(GateName)
+    /// The gate is closed; `isRouted` says whether this broker has routes for the queue.
+    case gated(GateName, isRouted: Bool)
     /// No route has the head's kind, or none has its queue.
     case unroutable
     case lacksPermit(RouteID, limit: Int)

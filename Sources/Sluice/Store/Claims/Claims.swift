@@ -136,7 +136,8 @@ final class Claims: TransactionSubject {
         if turn.defersWaiting, !row.isExpired, try isDeferred(row, queue, turn, controls) { return nil }
         if !mutant("gate"), !row.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
             try forgetNote(of: row, in: queue)
-            return .gated(gate)
+            let isRouted = request.admission.route(for: row.queue, kind: row.kind).matchesQueue
+            return .gated(gate, isRouted: isRouted)
         }
         if let wait = row.wait, !mutant("retry wait"), !row.isExpired, request.waitedFor != wait,
             wait.nextAttemptAt > now
@@ -169,7 +170,7 @@ final class Claims: TransactionSubject {
         }
         if let gate = route.gates.first(where: { !controls.isOpen($0) }) {
             try note(.gate, gate.rawValue, of: row, in: queue, turn)
-            return .gated(gate)
+            return .gated(gate, isRouted: true)
         }
         if row.crashes >= route.crashLimit && !mutant("crash limit") {
             let error = "the process died \(row.crashes) times while the action ran alone"

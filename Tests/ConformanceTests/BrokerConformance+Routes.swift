@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// Work of two kinds.

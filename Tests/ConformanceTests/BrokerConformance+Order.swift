@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// Order, slots, retries and the policies of failures.

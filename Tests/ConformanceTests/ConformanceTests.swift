@@ -1,6 +1,10 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
+
+/// Something that a handler waits for and a test lets happen; it goes on counting.
+typealias Signal = EventLog<Void>
 
 /// Queues in SQLite, in a file or in memory.
 private struct SQLiteEngine: ConformingEngine {
@@ -11,8 +15,8 @@ private struct SQLiteEngine: ConformingEngine {
 }
 
 @Suite("What every broker promises", .timeLimit(.minutes(2))) struct ConformanceTests {
-    @Test("The SQLite engine keeps each promise", arguments: Place.allCases, BrokerPromise.allCases)
-    func sqlite(_ place: Place, _ promise: BrokerPromise) async throws {
+    @Test("The SQLite engine keeps each promise", arguments: QueueStorage.allCases, BrokerPromise.allCases)
+    func sqlite(_ place: QueueStorage, _ promise: BrokerPromise) async throws {
         try await BrokerConformance(SQLiteEngine(site: Site(place))).check(promise)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// An engine that the conformance suite is run through.

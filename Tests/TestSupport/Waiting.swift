@@ -1,20 +1,19 @@
-import Sluice
-import SluiceTestKit
+package import SluiceTestKit
 
-/// Something that a handler waits for and a test lets happen; it goes on counting.
-typealias Signal = EventLog<Void>
-
+/// A log of nothing is a signal: a handler waits for it, and a test lets it happen; it goes on counting.
 extension EventLog where Element == Void {
     /// Lets those go on who wait for the next signal.
-    func send() { append(()) }
+    package func send() { append(()) }
 
     /// Returns at the first signal, or at a later one; throws when the task is cancelled.
-    func received(_ count: Int = 1) async throws(CancellationError) { _ = try await wait(forCount: count) }
+    package func received(_ count: Int = 1) async throws(CancellationError) {
+        _ = try await wait(forCount: count)
+    }
 
     /// Returns at the first signal, or at a later one, in a handler that does not heed its cancellation.
     ///
     /// A test that uses it sends the signal also when it fails (`defer`), else the run would hang.
-    func receivedInAnyCase(_ count: Int = 1) async {
+    package func receivedInAnyCase(_ count: Int = 1) async {
         // A task of its own, which nobody cancels.
         _ = await Task { try await wait(forCount: count) }.result
     }
@@ -23,7 +22,7 @@ extension EventLog where Element == Void {
 /// Returns when a condition holds that no event tells of; throws when the task is cancelled.
 ///
 /// It gives its thread away between two looks. If the condition never holds, the suite's time limit ends it.
-func until(_ condition: () async throws -> Bool) async throws {
+package func until(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try Task.checkCancellation()
         await Task.yield()
@@ -31,13 +30,13 @@ func until(_ condition: () async throws -> Bool) async throws {
 }
 
 /// Waits until the task is cancelled, and throws then.
-func untilCancelled() async throws {
+package func untilCancelled() async throws {
     try await ManualClock().sleep(untilUptime: .seconds(1))
 }
 
 /// An error with a text that tests look for.
-struct Refusal: Error, CustomStringConvertible {
-    let description: String
+package struct Refusal: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }

@@ -1,20 +1,20 @@
-import Logging
-import SluiceTestKit
+package import Logging
+package import SluiceTestKit
 
 /// A log handler that keeps every line with its level and metadata.
-struct LineLogHandler: LogHandler {
-    let lines: EventLog<String>
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .trace
+package struct LineLogHandler: LogHandler {
+    package let lines: EventLog<String>
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .trace
 
-    init(lines: EventLog<String>) { self.lines = lines }
+    package init(lines: EventLog<String>) { self.lines = lines }
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         let facts = (event.metadata ?? [:]).merging(metadata) { first, _ in first }
             .map { "\($0.key)=\($0.value)" }.sorted()
         lines.append("\(event.level) \(event.message) \(facts.joined(separator: " "))")
@@ -38,12 +38,12 @@ private struct MomentLogHandler: LogHandler {
 
 extension Logger {
     /// One that does something when a line is logged, and nothing else.
-    static func acting(at line: String, _ action: @escaping @Sendable () -> Void) -> Logger {
+    package static func acting(at line: String, _ action: @escaping @Sendable () -> Void) -> Logger {
         Logger(label: "test", factory: { _ in MomentLogHandler(line: line, action: action) })
     }
 
     /// One that keeps its lines, from a level on.
-    static func keeping(_ lines: EventLog<String>, from level: Logger.Level = .trace) -> Logger {
+    package static func keeping(_ lines: EventLog<String>, from level: Logger.Level = .trace) -> Logger {
         var logger = Logger(label: "test", factory: { _ in LineLogHandler(lines: lines) })
         logger.logLevel = level
         return logger

@@ -1,6 +1,7 @@
 import Foundation
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// Holds, gates, dead letters, edits, schedules, keys and the reasons of waiting.

@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// States as they change.
