@@ -24,7 +24,9 @@ extension ActionSummary {
         return table
     }
 
-    /// Its state or the time that it waits for, in words. What keeps its queue, `sluice queues` says.
+    /// Its state or the time that it waits for, in words.
+    ///
+    /// What keeps its queue, `sluice queues` says.
     func state(at now: Date) -> String {
         if let time = runningSince { return "running since \(Times.text(time))" }
         if let time = nextAttemptAt, time > now { return "retry at \(Times.text(time))" }
