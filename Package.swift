@@ -195,7 +195,10 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: ["Sluice", "SluicePostgres", "SluiceTestKit", "TestSupport"]
         ),
-        .testTarget(name: "SluiceSQLiteTests", dependencies: ["SluiceSQLite", "SluiceTestKit"]),
+        .testTarget(
+            name: "SluiceSQLiteTests",
+            dependencies: ["SluiceSQLite", "SluiceTestKit", "TestSupport"]
+        ),
         // A disk, memory and a system that fail when a test asks them to.
         .target(name: "FaultVFS", dependencies: ["CSluiceSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
@@ -222,7 +225,7 @@ let package = Package(
         ),
         .testTarget(
             name: "SluiceObservationTests",
-            dependencies: ["Sluice", "SluiceObservation", "SluiceSQLite", "SluiceTestKit"]
+            dependencies: ["Sluice", "SluiceObservation", "SluiceSQLite", "SluiceTestKit", "TestSupport"]
         ),
         .testTarget(
             name: "SluiceGRDBTests",
@@ -242,13 +245,14 @@ let package = Package(
                 "Sluice",
                 "SluiceCrypto",
                 "SluiceTestKit",
+                "TestSupport",
                 logging,
                 product("Crypto", of: "swift-crypto", with: "Crypto"),
             ]
         ),
         .testTarget(
             name: "SluiceWebTests",
-            dependencies: ["Sluice", "SluiceWeb", "SluiceTestKit"] + webTest
+            dependencies: ["Sluice", "SluiceWeb", "SluiceTestKit", "TestSupport"] + webTest
         ),
         // What happens when the process dies; the child is started and killed by the tests.
         .executableTarget(

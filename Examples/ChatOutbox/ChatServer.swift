@@ -71,9 +71,18 @@ struct HTTPChatServer: ChatServer {
         call.setValue("close", forHTTPHeaderField: "Connection")
         #endif
         if let token { call.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
-        let (data, response) = try await URLSession.shared.data(for: call)
+        let (data, response) = try await Self.data(for: call)
         guard let response = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
         return (data, response)
+    }
+
+    private static func data(for call: URLRequest) async throws -> (Data, URLResponse) {
+        #if canImport(FoundationNetworking)
+        // On Linux URLSession could hang or trap if the cancellation of a handler or a probe reached it.
+        try await Task { try await URLSession.shared.data(for: call) }.value
+        #else
+        try await URLSession.shared.data(for: call)
+        #endif
     }
 }
 #endif

@@ -78,7 +78,7 @@ public struct BrokerOptions: Sendable {
         didSet { hasLogger = true }
     }
     /// Whether the application has set the logger.
-    private var hasLogger = false
+    private(set) var hasLogger = false
     /// Receives what somebody has probably forgotten.
     var oversightLogger: Logger { hasLogger ? logger : Logger(label: "sluice") }
     /// Whether a warning names a queue without a route; off for a run of chosen queues.

@@ -4,7 +4,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-@Suite("Input that nobody should give", .timeLimit(.minutes(20))) struct BadInputTests {
+@Suite("Input that nobody should give", .watched(minutes: 20)) struct BadInputTests {
     /// Lines that are refused, of which each stands among others that are not.
     private static let bad = [
         "", "{", "[]", "null", "\"x\"", #"{"queue":"q","kind":"k"}"#, #"{"queue":"","kind":"k","payload":1}"#,

@@ -9,7 +9,7 @@ import Testing
 
 /// Produces each reason why a queue does not move in a file, and compares what the library, the `sqlite3`
 /// shell and the tool say of it with its section in `Operating.md`.
-@Suite("The page of reasons", .serialized, .timeLimit(.minutes(3))) struct BecauseTableTests {
+@Suite("The page of reasons", .serialized, .watched(minutes: 3)) struct BecauseTableTests {
     private struct Note: Action {
         static let kind = "note"
         var room: String

@@ -2,11 +2,12 @@
 import Foundation
 import Sluice
 import Subprocess
+import TestSupport
 import Testing
 
 @testable import SluiceCLI
 
-@Suite("The errors of commands", .timeLimit(.minutes(2))) struct CommandErrorTests {
+@Suite("The errors of commands", .watched) struct CommandErrorTests {
     /// Runs a command that fails for good, and tells the error that is kept.
     private func error(of script: String) async throws -> (text: String, result: Tool.Result) {
         let place = try Workplace()

@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("A damaged file", .timeLimit(.minutes(2))) struct DamageTests {
+@Suite("A damaged file", .watched) struct DamageTests {
     @Test("What doctor and Errors.md recommend gets the rows that are whole into a new file, which runs")
     func recipe() async throws {
         let place = try Workplace()

@@ -1,10 +1,11 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
 /// Commands whose processes leave their process group, as many wrappers have it.
-@Suite("What a command has started, in groups of their own", .timeLimit(.minutes(3)))
+@Suite("What a command has started, in groups of their own", .watched(minutes: 3))
 struct DescendantTests {
     /// A handler that stays until it is killed, as a child of a wrapper; the second looks for the first.
     private static func script(_ place: Workplace) throws -> String {

@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("The disciplines, batches and groups of sluice run", .timeLimit(.minutes(2))) struct DisciplineTests {
+@Suite("The disciplines, batches and groups of sluice run", .watched) struct DisciplineTests {
     /// Runs a command that writes the number of its action, until nothing is left.
     private func run(
         _ place: Workplace,

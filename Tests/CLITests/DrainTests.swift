@@ -2,9 +2,10 @@
 import Foundation
 import SluiceSQLite
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice drain, and sluice run --for", .timeLimit(.minutes(2))) struct DrainTests {
+@Suite("sluice drain, and sluice run --for", .watched) struct DrainTests {
     @Test("Background Operations: drain runs what can run, and ends with 0 when nothing is left")
     func drains() async throws {
         let place = try Workplace()

@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice edit, reschedule and expire", .serialized, .timeLimit(.minutes(2))) struct EditTests {
+@Suite("sluice edit, reschedule and expire", .serialized, .watched) struct EditTests {
     private func action(_ place: Workplace) async throws -> [String: Any] {
         try #require(try await place.sluice("actions", "--json").objects().first)
     }

@@ -1,11 +1,12 @@
 #if CommandLineTool
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Sluice
 @testable import SluiceCLI
 
-@Suite("A handler process and its attempts", .timeLimit(.minutes(2))) struct HandlerProcessTests {
+@Suite("A handler process and its attempts", .watched) struct HandlerProcessTests {
     private static func attempt(_ number: Int64) -> Attempt {
         Attempt(
             id: ActionID(rawValue: number),

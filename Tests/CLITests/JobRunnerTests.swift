@@ -2,11 +2,12 @@
 import Foundation
 import Sluice
 import Subprocess
+import TestSupport
 import Testing
 
 @testable import SluiceCLI
 
-@Suite("The tool as a runner of jobs", .timeLimit(.minutes(2))) struct JobRunnerTests {
+@Suite("The tool as a runner of jobs", .watched) struct JobRunnerTests {
     @Test("A run says at its end what it has done and what is left")
     func summary() async throws {
         let place = try Workplace()
@@ -85,6 +86,16 @@ import Testing
             #expect(result.status == .exited(64), "\(result)")
         }
         #expect(try await place.actions().count == 1)
+    }
+
+    @Test("A run that only found what had expired says so")
+    func expired() async throws {
+        let place = try Workplace()
+        let words = ["enqueue", "--file", place.path, "--queue", "q", "--kind", "k", "--payload", "1"]
+        let past = ["--expires-at", "2020-01-01T00:00:00Z"]
+        try await #expect(Tool.run(words + past).status == .exited(0))
+        let result = try await place.sluice("run", "--exec", "true", "--until-empty")
+        #expect(result.allErrors.contains("sluice: 1 dead letter, 0 left"), "\(result)")
     }
 
     @Test("hold and pause say that what they are given matches nothing yet", arguments: ["hold", "pause"])

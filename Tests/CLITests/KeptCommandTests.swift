@@ -1,10 +1,11 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
 /// What becomes of the commands of a run that is killed, or stopped together with them.
-@Suite("The commands of a run that ends", .timeLimit(.minutes(3))) struct KeptCommandTests {
+@Suite("The commands of a run that ends", .watched(minutes: 3)) struct KeptCommandTests {
     /// Two commands of an action: the first stays until it is killed, with a child; the second tells what it
     /// finds.
     private static func script(_ place: Workplace, heeding signals: String) -> String {

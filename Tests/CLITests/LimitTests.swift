@@ -1,9 +1,10 @@
 #if CommandLineTool && os(Linux)
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("What the process may not have", .timeLimit(.minutes(2))) struct LimitTests {
+@Suite("What the process may not have", .watched) struct LimitTests {
     /// Runs the tool with a limit of descriptors that it cannot raise.
     private func run(_ limit: Int, _ arguments: [String]) async throws -> Tool.Result {
         let script = "ulimit -n \(limit); exec \"$0\" \"$@\""

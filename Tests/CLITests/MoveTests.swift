@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice skip and sluice move", .serialized, .timeLimit(.minutes(2))) struct MoveTests {
+@Suite("sluice skip and sluice move", .serialized, .watched) struct MoveTests {
     private func ids(_ place: Workplace, in queue: String) async throws -> [Int?] {
         try await place.sluice("actions", "--queue", queue, "--json").objects().map { $0["id"] as? Int }
     }

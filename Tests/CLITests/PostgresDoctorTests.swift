@@ -11,7 +11,7 @@ import Testing
 /// `sluice doctor` on a server.
 @Suite(
     "sluice doctor on PostgreSQL",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresDoctorTests {

@@ -10,7 +10,7 @@ import Testing
 /// What the tool says where there are no queues, and what it never says.
 @Suite(
     "Errors of the tool on PostgreSQL",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresErrorTests {

@@ -7,7 +7,7 @@ import Testing
 /// `sluice run` and `sluice drain` on a server.
 @Suite(
     "Running queues of PostgreSQL by the tool",
-    .timeLimit(.minutes(3)),
+    .watched(minutes: 3),
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresRunTests {

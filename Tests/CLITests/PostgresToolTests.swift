@@ -7,7 +7,7 @@ import Testing
 /// Each verb on a server, as a user runs it.
 @Suite(
     "The tool on PostgreSQL",
-    .timeLimit(.minutes(3)),
+    .watched(minutes: 3),
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresToolTests {

@@ -7,7 +7,7 @@ import Testing
 /// Queues that leave a file for a server, and come back.
 @Suite(
     "sluice export and import on PostgreSQL",
-    .timeLimit(.minutes(3)),
+    .watched(minutes: 3),
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresTransferTests {

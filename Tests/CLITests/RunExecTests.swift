@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice run --exec", .timeLimit(.minutes(2))) struct RunExecTests {
+@Suite("sluice run --exec", .watched) struct RunExecTests {
     @Test("The command gets the payload on standard input and the attempt in its environment")
     func environment() async throws {
         let place = try Workplace()

@@ -1,13 +1,14 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
 import SluiceJSON
 @testable import Sluice
 @testable import SluiceCLI
 
-@Suite("sluice run --pipe", .timeLimit(.minutes(2))) struct RunPipeTests {
+@Suite("sluice run --pipe", .watched) struct RunPipeTests {
     /// Runs a handler until the file is empty.
     private func run(
         _ place: Workplace,

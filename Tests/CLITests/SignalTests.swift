@@ -1,11 +1,12 @@
 #if CommandLineTool
 import Dispatch
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SluiceCLI
 
-@Suite("Signals", .timeLimit(.minutes(1)))
+@Suite("Signals", .watched(minutes: 1))
 struct SignalTests {
     /// Signals that do not end a process by default.
     @Test("A signal that comes as soon as it is asked for is not lost", arguments: [SIGURG, SIGWINCH])

@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("Stopping sluice run and sluice drain", .timeLimit(.minutes(2))) struct StopTests {
+@Suite("Stopping sluice run and sluice drain", .watched) struct StopTests {
     @Test(
         "G7: SIGTERM, SIGINT, SIGHUP and SIGQUIT let what runs finish, and start nothing more",
         arguments: [Signal.terminate, .interrupt, .terminalClosed, .quit],

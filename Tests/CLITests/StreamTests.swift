@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("Lines that come one by one", .timeLimit(.minutes(2))) struct StreamTests {
+@Suite("Lines that come one by one", .watched) struct StreamTests {
     /// A verb that reads lines, and one.
     private static let verbs = [
         (["enqueue", "--kind", "k", "--queue-field", "q", "--from", "-"], #"{"q": "a"}"#),

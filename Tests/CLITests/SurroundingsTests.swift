@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("What the tool is started with", .timeLimit(.minutes(2))) struct SurroundingsTests {
+@Suite("What the tool is started with", .watched) struct SurroundingsTests {
     /// Runs a line of shell in which `$0` is the tool and `$1` the file.
     private func shell(_ line: String, _ place: Workplace) async throws -> Tool.Result {
         try await Tool.launch("sh", ["-c", line, Tool.path, place.path])

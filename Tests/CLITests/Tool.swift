@@ -68,7 +68,9 @@ enum Tool {
 
     /// Whether a line is the one by which a run says at its end what it has done.
     static func isSummary(_ line: some StringProtocol) -> Bool {
-        String(line).wholeMatch(of: /sluice: \d+ done, \d+ retried, \d+ failed, \d+ left/) != nil
+        String(line).wholeMatch(
+            of: /sluice: (\d+ done, \d+ retried, \d+ failed, )?(\d+ dead letters?, )?\d+ left/
+        ) != nil
     }
 
     /// Runs it and hands out each line of its output and remarks as it comes, but for the summary at its end.

@@ -5,7 +5,7 @@ import TestSupport
 import Subprocess
 import Testing
 
-@Suite("sluice run --until-empty", .timeLimit(.minutes(2)))
+@Suite("sluice run --until-empty", .watched)
 struct UntilEmptyTests {
     @Test("It does not wait for queues that it does not run: neither for a schedule nor for a retry")
     func others() async throws {

@@ -47,6 +47,15 @@ private func outcome(status: Int, retryAfter: String?) -> Outcome {
     }
 }
 
+/// On Linux a cancellation must not reach `URLSession`: it could hang there, or trap (seen with Swift 6.3).
+private func data(for request: URLRequest) async throws -> (Data, URLResponse) {
+    #if canImport(FoundationNetworking)
+    try await Task { try await URLSession.shared.data(for: request) }.value
+    #else
+    try await URLSession.shared.data(for: request)
+    #endif
+}
+
 private func route(_ broker: Broker, _ server: URL, _ options: RouteOptions) throws {
     try broker.route("conversation/*", SendMessage.self, options) { message, attempt in
         var request = URLRequest(url: server.appending(path: "send"))
@@ -55,7 +64,7 @@ private func route(_ broker: Broker, _ server: URL, _ options: RouteOptions) thr
         request.setValue(attempt.idempotencyKey, forHTTPHeaderField: "Idempotency-Key")
         request.httpBody = try JSONEncoder().encode(message)
         // A URLError is thrown: the route's policy retries.
-        let (_, response) = try await URLSession.shared.data(for: request)
+        let (_, response) = try await data(for: request)
         guard let answer = response as? HTTPURLResponse else { return .retry }
         return outcome(status: answer.statusCode, retryAfter: answer.value(forHTTPHeaderField: "Retry-After"))
     }
@@ -105,7 +114,8 @@ private enum Records {
             ("Sluice/Sluice.docc/RetriesAndFailures.md", "for letter in"),
             ("Sluice/Sluice.docc/Operating.md", "var options = BrokerOptions()"),
             ("Sluice/Sluice.docc/CallingServers.md", "func outcome("),
-            ("Sluice/Sluice.docc/CallingServers.md", "#if canImport(FoundationNetworking)"),
+            ("Sluice/Sluice.docc/CallingServers.md", "import FoundationNetworking"),
+            ("Sluice/Sluice.docc/CallingServers.md", "func data(for request"),
             ("Sluice/Sluice.docc/CallingServers.md", "URLRequest(url"),
             ("SluiceGRDB/SluiceGRDB.docc/SluiceGRDB.md", "enum Columns"),
         ]

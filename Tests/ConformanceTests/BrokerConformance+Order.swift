@@ -86,7 +86,7 @@ extension BrokerConformance {
         let log = EventLog<String>()
         try broker.route("*", Note.self) { _, attempt in
             log.append("\(attempt.number) \(attempt.lastError ?? "-")")
-            if attempt.number == 1 { throw Refusal("offline") }
+            if attempt.number == 1 { throw TestError("offline") }
             return attempt.number == 2 ? .retry(after: .seconds(30)) : .success
         }
         try await broker.enqueue(Note("a"))

@@ -14,7 +14,7 @@ private struct SQLiteEngine: ConformingEngine {
     func broker() async throws -> Broker { try await site.broker() }
 }
 
-@Suite("What every broker promises", .timeLimit(.minutes(2))) struct ConformanceTests {
+@Suite("What every broker promises", .watched) struct ConformanceTests {
     @Test("The SQLite engine keeps each promise", arguments: QueueStorage.allCases, BrokerPromise.allCases)
     func sqlite(_ place: QueueStorage, _ promise: BrokerPromise) async throws {
         try await BrokerConformance(SQLiteEngine(site: Site(place))).check(promise)

@@ -10,7 +10,7 @@ extension PostgresSite: ConformingEngine {}
 
 @Suite(
     "What every broker promises, on PostgreSQL",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresConformanceTests {

@@ -3,11 +3,12 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// Whoever opens a database file beside SQLite drops SQLite's locks on it with the close, in the whole
 /// process (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
-@Suite("Who opens the file", .timeLimit(.minutes(5))) struct DescriptorTests {
+@Suite("Who opens the file", .watched(minutes: 5)) struct DescriptorTests {
     /// An open of the database, its log or the log's index.
     private struct Opening: CustomStringConvertible {
         let path: String

@@ -4,9 +4,10 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
-@Suite("A process that forks while it has a file open", .timeLimit(.minutes(5))) struct ForkTests {
+@Suite("A process that forks while it has a file open", .watched(minutes: 5)) struct ForkTests {
     @Test("In the child every call throws and none waits; the parent goes on, and loses nothing")
     func fork() async throws {
         let file = try TemporaryFile()

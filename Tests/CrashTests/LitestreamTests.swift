@@ -12,7 +12,7 @@ import Testing
 ///
 /// `SLUICE_LITESTREAM_SECONDS` says for how long: 20 seconds in `make test`, an hour in
 /// `make test-reliability`, and a fifth more for the pauses between the load's broker and the next.
-@Suite("Beside Litestream", .timeLimit(.minutes(120))) struct LitestreamTests {
+@Suite("Beside Litestream", .watched(minutes: 120)) struct LitestreamTests {
     private static let seconds = Reliability.number("SLUICE_LITESTREAM_SECONDS")
     /// `.ci/setup tests` installs it.
     private static let program = URL(fileURLWithPath: BuiltProducts.path(of: ""))

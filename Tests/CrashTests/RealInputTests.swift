@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Real chat through the tool, killed ten times", .timeLimit(.minutes(3))) struct RealInputTests {
+@Suite("Real chat through the tool, killed ten times", .watched(minutes: 3)) struct RealInputTests {
     private static let kills = 10
 
     /// Runs a program to its end.

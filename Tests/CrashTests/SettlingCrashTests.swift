@@ -5,9 +5,10 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
-@Suite("Effects in the settling transaction, over kills", .timeLimit(.minutes(3)))
+@Suite("Effects in the settling transaction, over kills", .watched(minutes: 3))
 struct SettlingCrashTests {
     private static let jobs = 1_200
     private static let kills = 12

@@ -4,11 +4,12 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// One kill and one freeze at a fixed moment, in seconds: what goes wrong here is found at each `swift test`,
 /// and `ProcessHistoryTests` looks for what only a longer and random course brings.
-@Suite("A kill and a freeze among several processes", .timeLimit(.minutes(3)))
+@Suite("A kill and a freeze among several processes", .watched(minutes: 3))
 struct SeveralProcessesTests {
     private let site: WorkerSite
 

@@ -11,7 +11,7 @@ import Testing
 ///
 /// `SLUICE_SOAK_SECONDS` says for how long: 20 seconds in `make test`, where nothing runs beside it, ten
 /// minutes in `make test-reliability`.
-@Suite("Soak", .timeLimit(.minutes(60))) struct SoakTests {
+@Suite("Soak", .watched(minutes: 60)) struct SoakTests {
     private static let seconds = ProcessInfo.processInfo.environment["SLUICE_SOAK_SECONDS"].flatMap {
         Int($0)
     }

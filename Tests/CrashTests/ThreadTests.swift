@@ -4,9 +4,10 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
-@Suite("SDL: threads", .timeLimit(.minutes(5))) struct ThreadTests {
+@Suite("SDL: threads", .watched(minutes: 5)) struct ThreadTests {
     private static let actions = 30_000
 
     /// What a process with so many busy queues tells of itself.

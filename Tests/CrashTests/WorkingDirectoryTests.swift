@@ -4,9 +4,10 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
-@Suite("A process that changes its working directory", .timeLimit(.minutes(5))) struct WorkingDirectoryTests {
+@Suite("A process that changes its working directory", .watched(minutes: 5)) struct WorkingDirectoryTests {
     @Test("A file that was opened by a relative path stays the one that was meant")
     func relativePath() async throws {
         let (first, second) = try (TemporaryFile(name: "outbox.sqlite"), TemporaryFile(name: "outbox.sqlite"))

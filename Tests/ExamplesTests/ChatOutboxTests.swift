@@ -3,6 +3,7 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -10,7 +11,7 @@ import FoundationNetworking
 #endif
 
 /// The program of the guide "A chat's outbox", with the server that it is tried with.
-@Suite("The chat outbox", .timeLimit(.minutes(3)))
+@Suite("The chat outbox", .watched(minutes: 3))
 struct ChatOutboxTests {
     private static let conversations = ["1", "2", "3"]
     /// So many that they are not all sent before the kill.

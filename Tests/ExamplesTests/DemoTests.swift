@@ -9,7 +9,7 @@ import Testing
 struct DemoTests {
     @Test(
         "G1, G2, G5, G8: messages sent through a kill arrive once and in order, the demo says, and cleans up",
-        .timeLimit(.minutes(3))
+        .watched(minutes: 3)
     )
     func wholeShow() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -46,7 +46,7 @@ struct DemoTests {
     @Test(
         "G1, G2, G5: the same show on a server, by one argument",
         .enabled(if: TestSupport.TestServer.isToRun, "`make test` runs it alone, where there is a server"),
-        .timeLimit(.minutes(3))
+        .watched(minutes: 3)
     )
     func server() async throws {
         let server = try TestSupport.TestServer(["fsync=off"])

@@ -3,9 +3,10 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
-@Suite("Background Operations: the units for systemd", .timeLimit(.minutes(2))) struct SystemdTests {
+@Suite("Background Operations: the units for systemd", .watched) struct SystemdTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Examples/systemd")
     private static let tool = "/usr/local/bin/sluice"

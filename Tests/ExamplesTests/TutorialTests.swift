@@ -3,10 +3,11 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// The terminal sessions of `Tutorials/BuildAnOutbox.tutorial`, with the program of its last step.
-@Suite("The tutorial's program", .timeLimit(.minutes(2))) struct TutorialTests {
+@Suite("The tutorial's program", .watched) struct TutorialTests {
     @Test("G1, G5: messages to an offline conversation wait, say why, and are sent in order after a kill")
     func killed() async throws {
         let file = try TemporaryFile(name: "outbox.sqlite")

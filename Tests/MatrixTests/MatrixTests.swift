@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `Examples/MatrixOutbox` and Synapse, a Matrix server that is not ours; `make example-matrix` does more.
-@Suite("A Matrix server", .timeLimit(.minutes(5)))
+@Suite("A Matrix server", .watched(minutes: 5))
 struct MatrixTests {
     private static let root: URL = {
         var root = URL(fileURLWithPath: #filePath)

@@ -6,6 +6,7 @@ import SluiceSQLite
 import Sluice
 import SluiceCrypto
 import SluiceTestKit
+import TestSupport
 import Testing
 
 private struct Note: Action {
@@ -36,7 +37,7 @@ private struct KeepingLogHandler: LogHandler {
     func log(event: LogEvent) { lines.append("\(event.message) \(event.metadata ?? [:]) \(metadata)") }
 }
 
-@Suite("Queues of sealed payloads", .timeLimit(.minutes(2))) struct SealedQueueTests {
+@Suite("Queues of sealed payloads", .watched) struct SealedQueueTests {
     private static let canary = "CANARY4711"
     private let file: TemporaryFile
     private let texts = EventLog<String>()

@@ -3,9 +3,10 @@ import GRDB
 import Sluice
 import SluiceGRDB
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Enqueuing in GRDB's transaction", .timeLimit(.minutes(2)))
+@Suite("Enqueuing in GRDB's transaction", .watched)
 struct EnqueueTests {
     @Test(
         "G11: a row and its action are one commit, and GRDB's word of it starts the action",

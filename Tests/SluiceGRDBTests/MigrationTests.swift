@@ -3,9 +3,10 @@ import GRDB
 import Sluice
 import SluiceGRDB
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("The schema, by GRDB's migrator and by the broker", .timeLimit(.minutes(2)))
+@Suite("The schema, by GRDB's migrator and by the broker", .watched)
 struct MigrationTests {
     private static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()

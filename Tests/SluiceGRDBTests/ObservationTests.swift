@@ -3,12 +3,13 @@ import GRDB
 import Logging
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
 @testable import SluiceGRDB
 
-@Suite("Observing the queues by GRDB", .timeLimit(.minutes(2)))
+@Suite("Observing the queues by GRDB", .watched)
 struct ObservationTests {
     @Test(
         "An observation of a queue sees it run and end, and what GRDB itself enqueues",

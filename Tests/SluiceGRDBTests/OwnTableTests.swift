@@ -4,10 +4,11 @@ import GRDB
 import Sluice
 import SluiceGRDB
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// The guide "Coming from a table of your own".
-@Suite("Guide: coming from a table of your own", .timeLimit(.minutes(1))) struct OwnTableTests {
+@Suite("Guide: coming from a table of your own", .watched(minutes: 1)) struct OwnTableTests {
     /// Remembers what it has got.
     private final class FakeServer: Sendable {
         let log = EventLog<String>()

@@ -4,9 +4,10 @@ import GRDB
 import Sluice
 import SluiceGRDB
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Records of the queues' views", .timeLimit(.minutes(2)))
+@Suite("Records of the queues' views", .watched)
 struct RecordTests {
     @Test("An action's record has what the view has, to the microsecond")
     func action() async throws {

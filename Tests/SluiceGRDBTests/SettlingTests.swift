@@ -4,9 +4,10 @@ import GRDB
 import Sluice
 import SluiceGRDB
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Settling in GRDB's transaction", .timeLimit(.minutes(2)))
+@Suite("Settling in GRDB's transaction", .watched)
 struct SettlingTests {
     @Test("G5: the row, the end of the action and a follow-up are one commit", arguments: Kind.allCases)
     func success(_ kind: Kind) async throws {

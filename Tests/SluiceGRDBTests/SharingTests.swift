@@ -4,9 +4,10 @@ import Sluice
 import SluiceGRDB
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("A broker in GRDB's database", .timeLimit(.minutes(2)))
+@Suite("A broker in GRDB's database", .watched)
 struct SharingTests {
     @Test(
         "G1: nothing speaks against a writer that was prepared, and its commits are synced",

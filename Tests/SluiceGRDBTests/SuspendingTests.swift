@@ -9,7 +9,7 @@ import Testing
 
 /// GRDB's databases are suspended by a notification to all of a process, of which only these observe it: one
 /// after the other, so that none is resumed for another.
-@Suite("A suspended broker in a suspended GRDB database", .serialized, .timeLimit(.minutes(2)))
+@Suite("A suspended broker in a suspended GRDB database", .serialized, .watched)
 struct SuspendingTests {
     @Test(
         "No transaction is open and no lock keeps others out, and what waited goes on",

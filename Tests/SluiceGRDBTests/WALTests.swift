@@ -4,9 +4,10 @@ import GRDB
 import Sluice
 import SluiceGRDB
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("The WAL after commits by GRDB", .timeLimit(.minutes(2)))
+@Suite("The WAL after commits by GRDB", .watched)
 struct WALTests {
     /// The size to which the WAL is truncated.
     private static let limit = 64 * 1_024 * 1_024

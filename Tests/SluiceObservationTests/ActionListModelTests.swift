@@ -2,9 +2,10 @@ import Foundation
 import Sluice
 import SluiceObservation
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Models of actions", .timeLimit(.minutes(1))) @MainActor struct ActionListModelTests {
+@Suite("Models of actions", .watched(minutes: 1)) @MainActor struct ActionListModelTests {
     private struct Reference { weak var model: ActionListModel? }
 
     /// A broker that refuses messages with the text "refused", and at first those with "later".

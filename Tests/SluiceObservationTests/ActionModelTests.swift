@@ -2,9 +2,10 @@ import Foundation
 import Sluice
 import SluiceObservation
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("The model of one action", .timeLimit(.minutes(1))) @MainActor struct ActionModelTests {
+@Suite("The model of one action", .watched(minutes: 1)) @MainActor struct ActionModelTests {
     private func broker() async throws -> TestBroker {
         try await TestBroker { broker in
             try broker.route("chat/*", Message.self) { message, _ in

@@ -1,6 +1,7 @@
 import Sluice
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceObservation
@@ -29,7 +30,7 @@ private final class Updates: AsyncSequence, Sendable {
     }
 }
 
-@Suite("Following a sequence", .timeLimit(.minutes(1))) @MainActor struct FollowingTests {
+@Suite("Following a sequence", .watched(minutes: 1)) @MainActor struct FollowingTests {
     private let clock = ManualClock()
     private let shown = EventLog<String>()
 

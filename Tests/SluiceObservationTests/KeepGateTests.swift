@@ -3,13 +3,14 @@ import SluiceObservation
 import SluiceSQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 private final class Server: Sendable {
     let isUp = Mutex(true)
 }
 
-@Suite("Gates that follow a probe", .timeLimit(.minutes(1))) struct KeepGateTests {
+@Suite("Gates that follow a probe", .watched(minutes: 1)) struct KeepGateTests {
     /// A broker on a clock of the test's, on which nothing else sleeps.
     private static func broker(_ clock: ManualClock) async throws -> Broker {
         var options = BrokerOptions()

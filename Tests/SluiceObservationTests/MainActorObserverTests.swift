@@ -1,5 +1,6 @@
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 /// What an application's view model looks like that counts events.
@@ -30,7 +31,7 @@ private final class Counter {
     }
 }
 
-@Suite("Observers on the main actor", .timeLimit(.minutes(1))) @MainActor struct MainActorObserverTests {
+@Suite("Observers on the main actor", .watched(minutes: 1)) @MainActor struct MainActorObserverTests {
     @Test("Events arrive on the main actor in their order, and none after the token is cancelled")
     func order() async throws {
         let broker = try await Broker(inMemory: BrokerOptions())

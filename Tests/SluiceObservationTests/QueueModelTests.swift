@@ -2,9 +2,10 @@ import Foundation
 import Sluice
 import SluiceObservation
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Models of queues", .timeLimit(.minutes(1))) @MainActor struct QueueModelTests {
+@Suite("Models of queues", .watched(minutes: 1)) @MainActor struct QueueModelTests {
     @Test("G15: queues are listed by name with why they do not move, and leave the list when they are empty")
     func list() async throws {
         let test = try await TestBroker { broker in

@@ -2,6 +2,7 @@
 import Sluice
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceWeb
@@ -30,7 +31,7 @@ private final class FactsOnDemand: StoreFacts {
     }
 }
 
-@Suite("Health checks of the operator's page", .timeLimit(.minutes(1)))
+@Suite("Health checks of the operator's page", .watched(minutes: 1))
 struct HealthCheckTests {
     private static let full = HealthFinding(isProblem: true, text: "full", advice: "delete something")
     private let clock = ManualClock()

@@ -3,11 +3,12 @@ import Foundation
 import Sluice
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceWeb
 
-@Suite("Acts on many", .timeLimit(.minutes(1)))
+@Suite("Acts on many", .watched(minutes: 1))
 struct JobsTests {
     private let ada = Operator(name: "ada", role: .act)
 

@@ -3,11 +3,12 @@ import Foundation
 import Logging
 import Sluice
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import SluiceWeb
 
-@Suite("What operators look for", .timeLimit(.minutes(1)))
+@Suite("What operators look for", .watched(minutes: 1))
 struct SearchTests {
     @Test(
         "A part of a name is found in upper or lower case, and letters that only look the same are two",

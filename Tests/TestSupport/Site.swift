@@ -30,7 +30,7 @@ package struct Site: Sendable {
 
     /// Does what a person with a shell does to the file.
     package func shell(_ sql: String) throws {
-        guard let file else { throw Refusal("queues in memory have no file") }
+        guard let file else { throw TestError("queues in memory have no file") }
         let connection = try Connection(path: file.path, mode: .write)
         connection.setBusyTimeout(patience)
         try connection.execute(sql)

@@ -35,7 +35,7 @@ package func untilCancelled() async throws {
 }
 
 /// An error with a text that tests look for.
-package struct Refusal: Error, CustomStringConvertible {
+package struct TestError: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ description: String) { self.description = description }

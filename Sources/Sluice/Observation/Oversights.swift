@@ -15,6 +15,8 @@ package final class Oversights: Sendable {
         /// Queues without a route that no line has named.
         var unnamed = 0
         var hasRouteless = false
+        /// Whether an event of this broker has named one.
+        var isNamed = false
         var gates: Set<GateName> = []
     }
 
@@ -22,6 +24,7 @@ package final class Oversights: Sendable {
         var found = Found()
         var known: Set<GateName> = []
         var hasNamed = false
+        var hasToldRouteless = false
         var isScheduled = false
         var patterns: Set<QueuePattern> = []
     }
@@ -63,7 +66,16 @@ package final class Oversights: Sendable {
     func takeFound() -> Found {
         state.withLock { state in
             defer { (state.found, state.isScheduled) = (Found(), false) }
+            state.found.isNamed = state.hasNamed
             return state.found
+        }
+    }
+
+    /// Returns whether queues without a route are to be reported as a whole, which they are once.
+    func tellsRouteless() -> Bool {
+        state.withLock { state in
+            defer { state.hasToldRouteless = true }
+            return !state.hasToldRouteless
         }
     }
 
@@ -94,7 +106,16 @@ extension Broker {
         let patterns = found.hasRouteless ? routes.current.patterns : []
         attempt(.reportOversights, again: nil) { [weak self, options] store in
             guard let self else { return }
-            if options.namesQueuesWithoutRoute { options.warn(ofQueuesWithoutRoute: found.unnamed) }
+            if options.namesQueuesWithoutRoute, found.hasRouteless {
+                if found.isNamed, options.hasLogger {
+                    options.warn(ofQueuesWithoutRoute: found.unnamed)
+                } else if let (first, count) = try await store.queuesWithoutRoute(),
+                    oversights.tellsRouteless()
+                {
+                    // The file has known them for longer than this broker, or no logger has heard of them.
+                    options.warn(ofQueuesWithoutRoute: first, count)
+                }
+            }
             options.warn(of: oversights.new(try await store.patternsWithoutQueue(patterns)))
             options.warn(of: try await store.gatesWithoutRow(found.gates))
         }
@@ -106,6 +127,14 @@ extension BrokerOptions {
     package func warn(ofQueuesWithoutRoute count: Int) {
         guard count > 0 else { return }
         oversightLogger.warning("no route for other queues", metadata: ["count": "\(count)"])
+    }
+
+    /// Warns of queues whose heads have no route.
+    func warn(ofQueuesWithoutRoute first: QueueName, _ count: Int) {
+        oversightLogger.warning(
+            "actions wait for a route that nobody has added",
+            metadata: ["queue": "\(first)", "count": "\(count)"]
+        )
     }
 
     /// Warns of patterns of routes that no queue matches.

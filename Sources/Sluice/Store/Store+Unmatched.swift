@@ -15,6 +15,18 @@ extension Store {
         }
     }
 
+    /// Returns the first queue whose head has no route, and how many there are; `nil` if there is none.
+    func queuesWithoutRoute() async throws -> (first: QueueName, count: Int)? {
+        try await read { connection in
+            try connection.cached(
+                """
+                SELECT min(name), count(*) FROM sluice_queue_rows
+                WHERE blocked_by IN ('no route', 'unknown kind')
+                """
+            ).first { row in row.optionalText(0).map { (QueueName($0), row.count(1)) } } ?? nil
+        }
+    }
+
     /// Returns the gates that were never opened or closed.
     func gatesWithoutRow(_ gates: Set<GateName>) async throws -> [GateName] {
         guard !gates.isEmpty else { return [] }

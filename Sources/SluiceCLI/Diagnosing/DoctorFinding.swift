@@ -202,7 +202,7 @@ struct DoctorFinding {
     static func ofStates(_ states: [(state: String, count: Int)], dead count: Int) -> [DoctorFinding] {
         let stopped = [
             "parked": (
-                "parked", "`sluice queues` shows why; fix the cause, then `sluice retry` or `sluice remove`"
+                "parked", "`sluice queues` shows why; fix the cause, then `sluice retry` or `sluice skip`"
             ),
             "undecodable": ("undecodable", "ship code that reads the payloads, or remove the actions"),
             "unknown kind": (

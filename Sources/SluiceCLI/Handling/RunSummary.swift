@@ -9,6 +9,13 @@ struct RunSummary: Sendable {
 
     let broker: any ToolBroker
     let patterns: [QueuePattern]
+    /// How many dead letters there were before the run.
+    private let deadBefore: Int
+
+    init(broker: any ToolBroker, patterns: [QueuePattern]) async throws {
+        (self.broker, self.patterns) = (broker, patterns)
+        deadBefore = try await broker.deadLetterCount()
+    }
 
     /// Says why fewer commands run at the same time than were asked for.
     ///
@@ -58,10 +65,15 @@ struct RunSummary: Sendable {
         }
     }
 
-    /// Counts in one line the attempts by their outcome; writes nothing if there were none.
+    /// Counts in one line the attempts by their outcome, and new dead letters, if there are any.
     func finish() async throws {
-        guard let line = line(broker.statistics) else { return }
-        Terminal.remark("\(line), \(try await leftCount()) left")
+        let counts = line(broker.statistics)
+        // Also those of actions that never started, as they had expired.
+        let dead = try await max(broker.deadLetterCount() - deadBefore, 0)
+        guard counts != nil || dead > 0 else { return }
+        let letters = dead == 0 ? nil : dead == 1 ? "1 dead letter" : "\(dead) dead letters"
+        let parts = [counts, letters, "\(try await leftCount()) left"].compactMap { $0 }
+        Terminal.remark(parts.joined(separator: ", "))
     }
 
     private func leftCount() async throws -> Int {

@@ -81,7 +81,7 @@ struct Drain: AsyncParsableCommand {
                 clock: clock,
                 stop: stop
             )
-            let summary = RunSummary(broker: broker, patterns: policy.patterns)
+            let summary = try await RunSummary(broker: broker, patterns: policy.patterns)
             try await policy.remark(by: summary, isExec: isExec)
             try await summary.remarkIfNothingMatches()
             let progress = Task { await summary.showProgress() }

@@ -13,7 +13,7 @@ import Testing
 ///
 /// `SLUICE_HISTORY_SEED` repeats a run as far as the machine lets it be repeated, and what the processes have
 /// written is copied into the folder `SLUICE_HISTORY_KEEP`.
-@Suite("Several processes on one file", .timeLimit(.minutes(30))) struct ProcessHistoryTests {
+@Suite("Several processes on one file", .watched(minutes: 30)) struct ProcessHistoryTests {
     private static let seconds = number("SLUICE_HISTORY_SECONDS").map { Int($0) }
 
     private static func number(_ name: String) -> UInt64? {

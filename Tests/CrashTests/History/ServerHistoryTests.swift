@@ -10,7 +10,7 @@ import Testing
 /// `SLUICE_SERVER_HISTORY_SECONDS` says for how long.
 @Suite(
     "Several processes on a PostgreSQL server",
-    .timeLimit(.minutes(30)),
+    .watched(minutes: 30),
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct ServerHistoryTests {

@@ -13,7 +13,7 @@ import Testing
 /// `SLUICE_WAL_SECONDS` says for how long, and nothing else runs beside it: 15 seconds in `make test`, five
 /// minutes in `make test-wal`. With `SLUICE_WAL_UNGUARDED` set
 /// the engine does nothing about the bug, to see what the test finds then.
-@Suite("Many who commit and checkpoint", .timeLimit(.minutes(30))) struct WALStressTests {
+@Suite("Many who commit and checkpoint", .watched(minutes: 30)) struct WALStressTests {
     private static let seconds = ProcessInfo.processInfo.environment["SLUICE_WAL_SECONDS"].flatMap { Int($0) }
 
     @Test(

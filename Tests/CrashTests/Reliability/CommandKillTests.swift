@@ -9,7 +9,7 @@ import Testing
 /// Runs of the tool that are killed with commands under way, one after the other on one file.
 ///
 /// `SLUICE_COMMAND_KILLS` sets how many; `SLUICE_SEED` chooses the moments.
-@Suite("Kills of a run with commands", .timeLimit(.minutes(120))) struct CommandKillTests {
+@Suite("Kills of a run with commands", .watched(minutes: 120)) struct CommandKillTests {
     private static let kills = Reliability.number("SLUICE_COMMAND_KILLS") ?? 6
     private static let queueCount = 24
 

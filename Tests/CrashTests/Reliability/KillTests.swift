@@ -9,7 +9,7 @@ import Testing
 /// A process that is killed at one call after the other.
 ///
 /// `SLUICE_KILL_POINTS` sets at how many, 0 for all; `SLUICE_SEED` chooses them.
-@Suite("Kills", .timeLimit(.minutes(120))) struct KillTests {
+@Suite("Kills", .watched(minutes: 120)) struct KillTests {
     private static let points = Reliability.number("SLUICE_KILL_POINTS") ?? 14
 
     /// The scenario behind a kill: what was left is run, and all that was promised holds.

@@ -10,7 +10,7 @@ import Testing
 /// A process that is killed while it brings up a file of an older schema, at one call after the other.
 ///
 /// `SLUICE_KILL_POINTS` sets at how many, 0 for all; `SLUICE_SEED` chooses them.
-@Suite("Kills during an upgrade", .timeLimit(.minutes(60))) struct UpgradeKillTests {
+@Suite("Kills during an upgrade", .watched(minutes: 60)) struct UpgradeKillTests {
     private static let points = Reliability.number("SLUICE_KILL_POINTS") ?? 5
     private static let versions = Array(1..<Migration.all.count)
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 @testable import SluiceBackground
 
-@Suite("Background Operations: the coordinator", .timeLimit(.minutes(2))) struct BackgroundCoordinatorTests {
+@Suite("Background Operations: the coordinator", .watched) struct BackgroundCoordinatorTests {
     @Test("It asks for an extension, then for processing time as long as work is left, then for nothing")
     func wholeRow() async throws {
         let site = try Site()

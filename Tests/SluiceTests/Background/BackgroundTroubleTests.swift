@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 @testable import SluiceBackground
 
-@Suite("Background Operations: what goes wrong", .timeLimit(.minutes(2))) struct BackgroundTroubleTests {
+@Suite("Background Operations: what goes wrong", .watched) struct BackgroundTroubleTests {
     @Test(
         "G3: a handler that does not heed is left; what it returns is written when there is time again"
     )

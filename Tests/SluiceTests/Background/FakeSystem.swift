@@ -58,7 +58,7 @@ final class FakeSystem: BackgroundExtension, BackgroundProcessing {
     func request(after delay: Duration) throws {
         state.withLock { $0.onRequest }()
         log.append("request after \(delay.components.seconds) s")
-        if refuses { throw Refusal("not now") }
+        if refuses { throw TestError("not now") }
     }
 
     func cancelRequest() { log.append("cancel request") }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What is left to do", .timeLimit(.minutes(2))) struct RemainingWorkTests {
+@Suite("What is left to do", .watched) struct RemainingWorkTests {
     /// A broker with one action in a queue, which has been run until it is idle.
     private func broker(_ site: Site, _ options: EnqueueOptions = EnqueueOptions()) async throws -> Broker {
         let broker = try await site.broker()

@@ -15,7 +15,7 @@ private struct Upload: Action {
     var queue: QueueName { "uploads" }
 }
 
-@Suite("Background Operations: an upload link that dies after 3 hours", .timeLimit(.minutes(2)))
+@Suite("Background Operations: an upload link that dies after 3 hours", .watched)
 struct UploadLinkTests {
     private static let hour = 3_600
 
@@ -36,7 +36,7 @@ struct UploadLinkTests {
         )
         try broker.route("uploads", Upload.self, options) { [clock = site.clock] upload, _ in
             attempts.append("\(upload.photo) at \((clock.now - start).components.seconds)")
-            guard isReachable.withLock({ $0 }) else { throw Refusal("no network") }
+            guard isReachable.withLock({ $0 }) else { throw TestError("no network") }
             return .success
         }
         try await following(background) {

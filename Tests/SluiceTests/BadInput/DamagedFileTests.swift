@@ -10,7 +10,7 @@ import Testing
 ///
 /// `SLUICE_BAD_INPUT` sets how many damages are tried; 0 is every kind at every page. `SLUICE_SEED` repeats
 /// which.
-@Suite("Damaged files", .timeLimit(.minutes(60))) struct DamagedFileTests {
+@Suite("Damaged files", .watched(minutes: 60)) struct DamagedFileTests {
     @Test("G10, G14: with any page damaged or cut off the file is used on or refused by a typed error")
     func anyPage() async throws {
         let file = try await FullFile.make()

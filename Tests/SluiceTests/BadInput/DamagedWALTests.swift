@@ -9,7 +9,7 @@ import Testing
 /// The log that a process has left behind is cut or damaged.
 ///
 /// `SLUICE_BAD_INPUT` sets how many damages are tried; 0 is all of them. `SLUICE_SEED` repeats which.
-@Suite("Damaged WALs", .timeLimit(.minutes(60))) struct DamagedWALTests {
+@Suite("Damaged WALs", .watched(minutes: 60)) struct DamagedWALTests {
     @Test("G1, G10: of a log that is cut or damaged the commits before that are there, all, and none behind")
     func anyFrame() async throws {
         let left = try await LeftWAL.make()

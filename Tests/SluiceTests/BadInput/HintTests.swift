@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Errors that say what is meant most likely", .timeLimit(.minutes(2)))
+@Suite("Errors that say what is meant most likely", .watched)
 struct HintTests {
     private struct Paint: Action {
         enum Color: String, Codable { case red, green }

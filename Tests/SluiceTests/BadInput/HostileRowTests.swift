@@ -9,7 +9,7 @@ import Testing
 /// One value of one row is another than the engine has ever written.
 ///
 /// `SLUICE_BAD_INPUT` sets how many are tried; 0 is each value in each column. `SLUICE_SEED` repeats which.
-@Suite("Files with hostile values", .timeLimit(.minutes(60))) struct HostileRowTests {
+@Suite("Files with hostile values", .watched(minutes: 60)) struct HostileRowTests {
     @Test("G10, G14: a file that nobody has touched runs all of its actions, and tells of no error")
     func control() async throws {
         let file = try await FullFile.make()

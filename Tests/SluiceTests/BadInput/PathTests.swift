@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Paths that are no files of queues", .timeLimit(.minutes(1))) struct PathTests {
+@Suite("Paths that are no files of queues", .watched(minutes: 1)) struct PathTests {
     /// The error of an opening in each role; all of them say the same, unless that depends on the role.
     private func refusal(_ path: String, dependsOnRole: Bool = false) async throws -> SluiceError {
         var errors: [SluiceError] = []

@@ -40,7 +40,7 @@ private struct Deep: Action {
     var queue: QueueName { "deep" }
 }
 
-@Suite("Payloads and names at their limits", .timeLimit(.minutes(2))) struct PayloadLimitTests {
+@Suite("Payloads and names at their limits", .watched) struct PayloadLimitTests {
     @Test(
         "G14: a payload of exactly the limit is stored and runs; one byte more is refused and stores nothing"
     )

@@ -16,7 +16,7 @@ private struct Tagged: Action {
     init(_ text: String, tag: String? = "own") { (self.text, self.tag) = (text, tag) }
 }
 
-@Suite("Options of an action's type", .timeLimit(.minutes(2))) struct ActionOptionsTests {
+@Suite("Options of an action's type", .watched) struct ActionOptionsTests {
     private static func options(_ name: String, at second: Double) -> EnqueueOptions {
         EnqueueOptions(
             notBefore: Date(timeIntervalSince1970: second),

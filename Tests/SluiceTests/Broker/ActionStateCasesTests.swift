@@ -21,7 +21,7 @@ private struct Reversing: PayloadSealing {
     func open(_ sealed: SealedPayload, as context: SealingContext) -> Data { Data(sealed.bytes.map { ~$0 }) }
 }
 
-@Suite("The state of one action in rare cases", .timeLimit(.minutes(1))) struct ActionStateCasesTests {
+@Suite("The state of one action in rare cases", .watched(minutes: 1)) struct ActionStateCasesTests {
     @Test("A claim of a process that is dead does not count as running")
     func deadProcess() async throws {
         let site = try Site()

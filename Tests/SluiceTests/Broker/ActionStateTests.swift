@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("The state of one action", .timeLimit(.minutes(1))) struct ActionStateTests {
+@Suite("The state of one action", .watched(minutes: 1)) struct ActionStateTests {
     private struct Upload: Action, Equatable {
         static let kind = "upload"
         let queue: QueueName

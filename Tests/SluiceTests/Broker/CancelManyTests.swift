@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Cancelling many actions", .timeLimit(.minutes(2))) struct CancelManyTests {
+@Suite("Cancelling many actions", .watched) struct CancelManyTests {
     @Test(
         "By tag: what waits is removed, what runs is told, what has another tag stays",
         arguments: QueueStorage.allCases

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Cancelling actions", .timeLimit(.minutes(2))) struct CancelTests {
+@Suite("Cancelling actions", .watched) struct CancelTests {
     @Test("An action that waits is removed, and what stood behind it runs", arguments: QueueStorage.allCases)
     func waiting(_ place: QueueStorage) async throws {
         let site = try Site(place)

@@ -34,7 +34,7 @@ final class Keeper: Sendable {
     }
 }
 
-@Suite("Handlers with a completion", .timeLimit(.minutes(2))) struct CompletionTests {
+@Suite("Handlers with a completion", .watched) struct CompletionTests {
     @Test("A completion may be called from any thread, before or after the handler has returned")
     func anyThread() async throws {
         let site = try Site(.memory)
@@ -124,7 +124,7 @@ final class Keeper: Sendable {
             await broker.waitUntilIdle()
             let late = try #require(keeper.take())
             late(.retry)
-            late(throwing: Refusal("the fourth call"))
+            late(throwing: TestError("the fourth call"))
             await broker.waitUntilIdle()
         }
         #expect(log.elements == ["a", "b"])
@@ -143,7 +143,7 @@ final class Keeper: Sendable {
         let handler = NoteHandler { _, attempt, completion in
             errors.append(attempt.lastError)
             switch attempt.number {
-            case 1: completion(throwing: Refusal("no network"))
+            case 1: completion(throwing: TestError("no network"))
             case 2: completion(.retry(after: .zero))
             default: completion(.fail("no room"))
             }

@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// What a broker does about actions that ran when a process died, as its user sees it.
-@Suite("Trials after a crash", .timeLimit(.minutes(2))) struct CrashTrialTests {
+@Suite("Trials after a crash", .watched) struct CrashTrialTests {
     private let site: Site
 
     init() throws { site = try Site() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Dead letters", .timeLimit(.minutes(2))) struct DeadLetterTests {
+@Suite("Dead letters", .watched) struct DeadLetterTests {
     /// A store with dead letters of two queues, a second apart: 0, 2, 4… in `q/0`, the others in `q/1`.
     private func graveyard(_ count: Int, in fixture: StoreFixture) async throws -> [ActionID] {
         var ids: [ActionID] = []

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// Nobody is made to call `close()`: a broker that is dropped takes all that it made along.
-@Suite("A broker that is dropped", .timeLimit(.minutes(1))) struct DroppedBrokerTests {
+@Suite("A broker that is dropped", .watched(minutes: 1)) struct DroppedBrokerTests {
     /// What a broker is made of.
     private final class Parts {
         private weak var broker: Broker?

@@ -42,7 +42,7 @@ private final class HeldExecutor: TaskExecutor {
 /// An action is claimed in the transaction that settles the one before.
 ///
 /// Until the task goes on its handler has not begun; what is asked for in between must not be lost.
-@Suite("Cancelling what has just been claimed", .timeLimit(.minutes(2))) struct EarlyCancelTests {
+@Suite("Cancelling what has just been claimed", .watched) struct EarlyCancelTests {
     /// Runs `a`, and has `body` at work while `b` is claimed and has not begun.
     private func claimed(_ body: @Sendable (Site, Broker, ActionID) async throws -> Void) async throws {
         let site = try Site()

@@ -18,7 +18,7 @@ private struct HoldFirst: Middleware {
     }
 }
 
-@Suite("An edit while the old payload proves undecodable", .timeLimit(.minutes(2)))
+@Suite("An edit while the old payload proves undecodable", .watched)
 struct EditDuringUndecodableTests {
     @Test("The next attempt reads the new payload, by any policy", arguments: [FailurePolicy.block, .skip])
     func edited(policy: FailurePolicy) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Editing actions", .timeLimit(.minutes(2))) struct EditTests {
+@Suite("Editing actions", .watched) struct EditTests {
     @Test("What is not there, and what is dead, is missing", arguments: QueueStorage.allCases)
     func missing(_ place: QueueStorage) async throws {
         let site = try Site(place)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Edits of an action that runs", .timeLimit(.minutes(2)))
+@Suite("Edits of an action that runs", .watched)
 struct EditWhileRunningTests {
     @Test(
         "An edit while the action runs is refused, if asked for, and else told if the attempt succeeds"

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Enqueuing by a broker", .timeLimit(.minutes(2))) struct BrokerEnqueueTests {
+@Suite("Enqueuing by a broker", .watched) struct BrokerEnqueueTests {
     @Test(
         "It works before, while and after the broker runs, and inside handlers",
         arguments: QueueStorage.allCases

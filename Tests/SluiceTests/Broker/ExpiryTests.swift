@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Expiry", .timeLimit(.minutes(2))) struct ExpiryTests {
+@Suite("Expiry", .watched) struct ExpiryTests {
     private func end(_ site: Site, in seconds: Int) -> EnqueueOptions {
         EnqueueOptions(expiresAt: (site.clock.now + .seconds(seconds)).date)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A disk that fails under a running broker", .timeLimit(.minutes(2))) struct FailingDiskTests {
+@Suite("A disk that fails under a running broker", .watched) struct FailingDiskTests {
     @Test("G14: a disk that fails when a suspended broker goes on does not stop it")
     func resumed() async throws {
         let site = try Site()

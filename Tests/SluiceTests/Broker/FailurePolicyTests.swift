@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Failure policies and dead letters", .timeLimit(.minutes(2))) struct FailurePolicyTests {
+@Suite("Failure policies and dead letters", .watched) struct FailurePolicyTests {
     /// The causes that a handler or a payload can bring about.
     static let causes: [FailureCause] = [.failed, .exhausted, .undecodable]
 
@@ -25,7 +25,7 @@ import Testing
         try broker.route("*", Note.self, options) { note, _ in
             log.append(note.text)
             guard note.text == "bad" else { return .success }
-            if cause == .exhausted { throw Refusal("no luck") }
+            if cause == .exhausted { throw TestError("no luck") }
             return .fail("no such room")
         }
     }
@@ -114,7 +114,7 @@ import Testing
         let site = try Site(clock: .farAhead())
         let broker = try await site.broker()
         let options = RouteOptions(retry: .halt, failure: .all(.skip))
-        try broker.route("*", Note.self, options) { _, _ in throw Refusal("broken") }
+        try broker.route("*", Note.self, options) { _, _ in throw TestError("broken") }
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
             await broker.waitUntilIdle()
@@ -188,7 +188,7 @@ import Testing
         try broker.route("*", Note.self, options) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
             if note.text == "a" { keys.append(attempt.idempotencyKey) }
-            if note.text == "a" && keys.elements.count <= 3 { throw Refusal("x") }
+            if note.text == "a" && keys.elements.count <= 3 { throw TestError("x") }
             return .success
         }
         let id = try await broker.enqueue(Note("a")).id

@@ -7,7 +7,7 @@ import Testing
 
 /// Commits of other processes while a broker runs, on a clock that stands still: what is noticed without its
 /// being moved was noticed without polling.
-@Suite("Commits of other processes", .timeLimit(.minutes(2)))
+@Suite("Commits of other processes", .watched)
 struct ForeignCommitTests {
     private static func insert(_ text: String) -> String {
         "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('q', 'note', '{\"text\":\"\(text)\"}')"
@@ -161,7 +161,7 @@ struct ForeignCommitTests {
         try await fixture.store.readForeignChanges()
         #expect(fixture.store.turns.count == start + 1)
         await #expect(throws: SluiceError.self) {
-            try await fixture.store.write(sync: .later) { _ in throw Refusal("rolled back") }
+            try await fixture.store.write(sync: .later) { _ in throw TestError("rolled back") }
         }
         #expect(fixture.store.turns.count == start + 1)
     }

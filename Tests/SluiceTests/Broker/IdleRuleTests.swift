@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What both forms of waitUntilIdle wait for", .timeLimit(.minutes(2)))
+@Suite("What both forms of waitUntilIdle wait for", .watched)
 struct IdleRuleTests {
     /// What the only action of a queue waits for; if that stands aside, the queue has no next action.
     enum Standstill: CaseIterable {

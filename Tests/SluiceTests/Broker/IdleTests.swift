@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Waiting until nothing is left to do", .timeLimit(.minutes(2)))
+@Suite("Waiting until nothing is left to do", .watched)
 struct IdleTests {
     @Test(
         "G11: what the application's own connection has committed before the wait is waited for"
@@ -117,7 +117,7 @@ struct IdleTests {
     }
 }
 
-@Suite("A handler that would wait for itself", .timeLimit(.minutes(2)))
+@Suite("A handler that would wait for itself", .watched)
 struct WaitForOneselfTests {
     private static func trap(_ wait: @escaping @Sendable (any ActionBroker) async -> Void) async throws {
         let broker = try await Site(.memory).broker()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Deduplication keys", .timeLimit(.minutes(2))) struct KeyTests {
+@Suite("Deduplication keys", .watched) struct KeyTests {
     private func key(
         _ policy: DeduplicationKey.Policy = .keepFirst,
         retention: Duration = .zero

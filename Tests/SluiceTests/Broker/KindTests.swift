@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Kinds, routes and payloads that do not fit", .timeLimit(.minutes(2))) struct KindTests {
+@Suite("Kinds, routes and payloads that do not fit", .watched) struct KindTests {
     /// A note whose text is a number: another version of the type, which does not decode what ``Note`` wrote.
     private struct NumberedNote: Action {
         static let kind = Note.kind

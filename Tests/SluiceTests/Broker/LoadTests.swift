@@ -8,7 +8,7 @@ import Testing
 /// Many queues and many actions at once.
 ///
 /// `SLUICE_LOAD_QUEUES` sets how many queues there are, with ten actions each.
-@Suite("Load", .timeLimit(.minutes(30))) struct LoadTests {
+@Suite("Load", .watched(minutes: 30)) struct LoadTests {
     private static let queues = Reliability.number("SLUICE_LOAD_QUEUES") ?? 500
     private static let perQueue = 10
     private static let callers = 4

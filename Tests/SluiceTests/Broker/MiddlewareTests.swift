@@ -39,7 +39,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
     }
 }
 
-@Suite("Middleware around attempts", .timeLimit(.minutes(2))) struct AttemptMiddlewareTests {
+@Suite("Middleware around attempts", .watched) struct AttemptMiddlewareTests {
     @Test("The first of the middleware is the outermost, of enqueues and of attempts")
     func order() async throws {
         let site = try Site(.memory)
@@ -78,7 +78,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
         )
         try broker.route("*", Note.self, options) { note, _ in
             switch note.text {
-            case "throws": throw Refusal("no")
+            case "throws": throw TestError("no")
             case "fails": .fail("never")
             case "releases": .release(untilOpen: "g")
             default: .success
@@ -175,9 +175,9 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
             $0.middleware = [
                 Around(onAttempt: { context, next in
                     let isFirst = context.attempt.number == 1
-                    if isFirst && !isAfter { throw Refusal("by middleware") }
+                    if isFirst && !isAfter { throw TestError("by middleware") }
                     let result = try await next()
-                    if isFirst && isAfter { throw Refusal("by middleware") }
+                    if isFirst && isAfter { throw TestError("by middleware") }
                     return result
                 })
             ]
@@ -233,7 +233,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
     }
 }
 
-@Suite("Middleware and cancellation, and around enqueues", .timeLimit(.minutes(2)))
+@Suite("Middleware and cancellation, and around enqueues", .watched)
 struct MiddlewareTests {
     @Test("A timeout cancels the middleware too, and the attempt has timed out")
     func timeout() async throws {
@@ -305,16 +305,16 @@ struct MiddlewareTests {
         let broker = try await site.broker {
             $0.middleware = [
                 Around(onEnqueue: { context, next in
-                    if context.actions.contains(where: { $0.queue == "closed" }) { throw Refusal("closed") }
+                    if context.actions.contains(where: { $0.queue == "closed" }) { throw TestError("closed") }
                     let ids = try await next(context)
-                    if context.actions.contains(where: { $0.queue == "late" }) { throw Refusal("late") }
+                    if context.actions.contains(where: { $0.queue == "late" }) { throw TestError("late") }
                     return ids
                 })
             ]
         }
-        await #expect(throws: Refusal.self) { try await broker.enqueue(Note("a", in: "closed")) }
+        await #expect(throws: TestError.self) { try await broker.enqueue(Note("a", in: "closed")) }
         try await #expect(broker.actionCount() == 0)
-        await #expect(throws: Refusal.self) { try await broker.enqueue(Note("b", in: "late")) }
+        await #expect(throws: TestError.self) { try await broker.enqueue(Note("b", in: "late")) }
         try await #expect(broker.actionCount() == 1)
         let ids = try await broker.enqueue([Note("c"), Note("d")])
         #expect(ids.map(\.rawValue) == [2, 3])

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("One slot, the head and the keys", .timeLimit(.minutes(2))) struct OrderTests {
+@Suite("One slot, the head and the keys", .watched) struct OrderTests {
     /// Handlers that say when they begin and end; that of "a" waits in between, whatever happens.
     private struct Slow: Sendable {
         let log = EventLog<String>()

@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Actions of another process", .timeLimit(.minutes(2))) struct OtherEngineTests {
+@Suite("Actions of another process", .watched) struct OtherEngineTests {
     @Test("G2: what another process schedules for later runs when it is due")
     func scheduled() async throws {
         let site = try Site()

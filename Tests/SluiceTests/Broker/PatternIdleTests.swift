@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Waiting until some queues have nothing left to do", .timeLimit(.minutes(2)))
+@Suite("Waiting until some queues have nothing left to do", .watched)
 struct PatternIdleTests {
     @Test("G9: a busy queue outside the pattern does not delay it, and none of its own is missed")
     func busyOthers() async throws {

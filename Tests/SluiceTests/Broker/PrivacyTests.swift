@@ -9,7 +9,7 @@ private struct Unencodable: Action {
     var text: String
     var queue: QueueName { "notes" }
 
-    func encode(to encoder: any Encoder) throws { throw Refusal("cannot encode \(text)") }
+    func encode(to encoder: any Encoder) throws { throw TestError("cannot encode \(text)") }
 }
 
 /// A note with a dictionary, whose keys are content too, and a decoder that throws what it read.
@@ -19,7 +19,7 @@ private struct Detailed: Action {
     var queue: QueueName { "detailed" }
 }
 
-@Suite("Privacy and honest errors", .timeLimit(.minutes(2))) struct PrivacyTests {
+@Suite("Privacy and honest errors", .watched) struct PrivacyTests {
     private static let canary = "CANARY7351"
 
     @Test(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A default expiry of queues", .timeLimit(.minutes(2))) struct QueueExpiryTests {
+@Suite("A default expiry of queues", .watched) struct QueueExpiryTests {
     /// The seconds from now to each action's expiry, by number; `nil` for none.
     private func ends(_ broker: Broker, _ site: Site) async throws -> [Int64?] {
         let now = site.clock.wallMicroseconds

@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Restarts and wall clocks", .timeLimit(.minutes(2))) struct RestartTests {
+@Suite("Restarts and wall clocks", .watched) struct RestartTests {
     /// A broker whose notes are retried after a hundred seconds, once.
     private func open(_ site: Site, _ log: EventLog<String>) async throws -> Broker {
         let broker = try await site.broker()
@@ -119,7 +119,7 @@ import Testing
             let broker = try await site.broker()
             try broker.route("*", Note.self, retrying(.fixed(.seconds(1)))) { _, attempt in
                 log.append("\(attempt.number) \(attempt.lastError ?? "-")")
-                throw Refusal("round \(round)")
+                throw TestError("round \(round)")
             }
             if round == 1 { try await broker.enqueue(Note("a")) }
             try await running(broker) { try await until { broker.statistics.retried == 1 } }
@@ -130,7 +130,7 @@ import Testing
     }
 }
 
-@Suite("Independence of queues", .timeLimit(.minutes(3))) struct IndependenceTests {
+@Suite("Independence of queues", .watched(minutes: 3)) struct IndependenceTests {
     @Test("G9: a queue whose handler hangs delays no other", arguments: QueueStorage.allCases)
     func slowQueue(_ place: QueueStorage) async throws {
         let site = try Site(place)

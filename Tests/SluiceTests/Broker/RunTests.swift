@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Running and stopping", .timeLimit(.minutes(2))) struct RunTests {
+@Suite("Running and stopping", .watched) struct RunTests {
     @Test(
         "A broker that runs refuses to run twice; after a stop it runs again",
         arguments: QueueStorage.allCases

@@ -6,7 +6,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("As a service", .timeLimit(.minutes(2))) struct ServiceTests {
+@Suite("As a service", .watched) struct ServiceTests {
     @Test("G7: a graceful shutdown of the group lets handlers finish, and the group ends without an error")
     func gracefulShutdown() async throws {
         let site = try Site(.memory)

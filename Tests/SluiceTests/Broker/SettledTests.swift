@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Waiting for one action", .timeLimit(.minutes(2))) struct SettledTests {
+@Suite("Waiting for one action", .watched) struct SettledTests {
     /// Routes notes that do what their text says.
     private func route(_ broker: Broker, go: Signal) throws {
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, attempt in
@@ -169,7 +169,7 @@ import Testing
         await #expect(throws: SluiceError.self) {
             try await store.write(sync: .later) { transaction in
                 #expect(try transaction.cancellations.cancel(ids[0]) == .removed)
-                throw Refusal("rolled back")
+                throw TestError("rolled back")
             }
         }
         let page = CancelPage(through: try #require(ids.last))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Statistics", .timeLimit(.minutes(2))) struct StatisticsTests {
+@Suite("Statistics", .watched) struct StatisticsTests {
     @Test(
         "Each attempt is counted once when it begins and once by how it ended",
         arguments: QueueStorage.allCases
@@ -15,7 +15,7 @@ import Testing
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, attempt in
             switch note.text {
             case "retry" where attempt.number < 3: return .retry(after: .zero)
-            case "throw" where attempt.number < 2: throw Refusal("x")
+            case "throw" where attempt.number < 2: throw TestError("x")
             case "fail": return .fail("x")
             default: return .success
             }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Submitting", .timeLimit(.minutes(2))) struct SubmitTests {
+@Suite("Submitting", .watched) struct SubmitTests {
     private func texts(_ broker: Broker) async throws -> [String] {
         try await broker.queue("notes", of: Note.self).texts()
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Actions that come from elsewhere", .timeLimit(.minutes(2))) struct TakeTests {
+@Suite("Actions that come from elsewhere", .watched) struct TakeTests {
     private var action: TransferredAction {
         var action = TransferredAction(queue: "q", kind: "note", sortKey: .arrival, payload: "1")
         action.key = DeduplicationKey("a", policy: .refuse)

@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Timeouts", .timeLimit(.minutes(2))) struct TimeoutTests {
+@Suite("Timeouts", .watched) struct TimeoutTests {
     private static let options = RouteOptions(retry: .fixed(.seconds(2)), timeout: .seconds(5))
 
     @Test(

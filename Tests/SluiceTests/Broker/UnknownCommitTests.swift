@@ -7,7 +7,7 @@ import Testing
 
 /// A commit whose sync fails is reported as unknown; the recovery of the WAL, when the file is opened again,
 /// finds it.
-@Suite("Commits whose result was unknown, and that the file has", .timeLimit(.minutes(2)))
+@Suite("Commits whose result was unknown, and that the file has", .watched)
 struct UnknownCommitTests {
     /// A broker on a disk that fails, with a connection of another program that can keep writes waiting.
     private struct Stage: Sendable {

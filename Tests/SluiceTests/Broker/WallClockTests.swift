@@ -28,7 +28,7 @@ enum ClockMoment: String, CaseIterable, Sendable { case running, restart }
 /// runs meanwhile and with one that is started behind the jump.
 ///
 /// Everything is to last 1,000 seconds, of which 30 are over when the clock jumps.
-@Suite("Jumps of the wall clock", .serialized, .timeLimit(.minutes(5)))
+@Suite("Jumps of the wall clock", .serialized, .watched(minutes: 5))
 struct WallClockTests {
     private static let whole: Duration = .seconds(1_000)
     private static let gone: Duration = .seconds(30)

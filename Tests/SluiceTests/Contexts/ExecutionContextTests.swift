@@ -37,7 +37,7 @@ private final class WatchedClock: BrokerClock {
     }
 }
 
-@Suite("SDL: execution contexts", .timeLimit(.minutes(2))) struct ExecutionContextTests {
+@Suite("SDL: execution contexts", .watched) struct ExecutionContextTests {
     @Test("SDL: handlers run on the dispatch queue that the application names, behind each wait too")
     func handlers() async throws {
         let handlers = NamedQueue("test.handlers", attributes: .concurrent)

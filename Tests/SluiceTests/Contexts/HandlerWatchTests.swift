@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Handlers that block their threads", .timeLimit(.minutes(2)))
+@Suite("Handlers that block their threads", .watched)
 struct HandlerWatchTests {
     private typealias Machine = HandlerWatchStateMachine
 

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// The queue as a data structure beside handlers that run it, here and elsewhere.
-@Suite("Cute: beside handlers", .timeLimit(.minutes(2))) struct CuteBesideHandlersTests {
+@Suite("Cute: beside handlers", .watched) struct CuteBesideHandlersTests {
     @Test(
         "G3: Cute: what runs is never taken out, but what stands behind it",
         arguments: QueueStorage.allCases

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// What a handle finds where nobody has cleared up: what is due or has expired, and what a process has left.
-@Suite("Cute: with no broker that runs", .timeLimit(.minutes(2))) struct CuteLeftoverTests {
+@Suite("Cute: with no broker that runs", .watched) struct CuteLeftoverTests {
     @Test("G2: Cute: of many that are due the first of the order is taken out, as it is shown")
     func manyDue() async throws {
         let site = try Site(.memory)

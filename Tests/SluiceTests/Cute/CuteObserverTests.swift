@@ -18,7 +18,7 @@ extension QueueNotice<Note> {
 }
 
 /// Cute's observers: told of what happens to the jobs of a queue, with the jobs, until the token is dropped.
-@Suite("Cute: observers", .timeLimit(.minutes(2))) struct CuteObserverTests {
+@Suite("Cute: observers", .watched) struct CuteObserverTests {
     private let callbacks = DispatchQueue(label: "test.cute")
 
     @Test(
@@ -32,7 +32,7 @@ extension QueueNotice<Note> {
         let log = EventLog<String>()
         let token = jobs.observe(on: callbacks) { log.append($0.line) }
         try jobs.route(retrying(.fixed(.zero))) { _, attempt in
-            if attempt.number == 1 { throw Refusal("no network") }
+            if attempt.number == 1 { throw TestError("no network") }
             return .success
         }
         let ids = try await jobs.add(["a", "b", "c"].map { Note($0) })

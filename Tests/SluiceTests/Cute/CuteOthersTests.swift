@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// What observers of a queue are told of others: brokers of other processes, and SQL.
-@Suite("Cute: observers of what others do", .timeLimit(.minutes(2))) struct CuteOthersTests {
+@Suite("Cute: observers of what others do", .watched) struct CuteOthersTests {
     private let callbacks = DispatchQueue(label: "test.cute")
 
     private func brokers(

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// Cute's `retry(_:)`: an action that was taken out is stored again, in front.
-@Suite("Cute: back at the front", .timeLimit(.minutes(2))) struct CutePutBackTests {
+@Suite("Cute: back at the front", .watched) struct CutePutBackTests {
     @Test("Cute: what is put back is the first again, and the same action", arguments: QueueStorage.allCases)
     func same(_ place: QueueStorage) async throws {
         let site = try Site(place)

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// The queue as a data structure beside the plainest model of it: a sorted list.
-@Suite("Cute: the queue beside a model", .timeLimit(.minutes(2))) struct CuteQueueModelTests {
+@Suite("Cute: the queue beside a model", .watched) struct CuteQueueModelTests {
     /// What the model holds of an action.
     private struct Entry {
         var id: Int64

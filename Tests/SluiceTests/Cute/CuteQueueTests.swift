@@ -20,7 +20,7 @@ extension QueueHandle<Note> {
 }
 
 /// The queue of Cute, with no handler and no broker that runs.
-@Suite("Cute: the queue as a data structure", .timeLimit(.minutes(2))) struct CuteQueueTests {
+@Suite("Cute: the queue as a data structure", .watched) struct CuteQueueTests {
     @Test(
         "Cute: many are added in order, looked at, counted and taken out one by one",
         arguments: QueueStorage.allCases

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// The retry strategies of Cute: halt, at most so often, backing off, and one's own.
-@Suite("Cute: retry strategies", .timeLimit(.minutes(2))) struct CuteRetryTests {
+@Suite("Cute: retry strategies", .watched) struct CuteRetryTests {
     @Test("Cute: halt stops the queue at the first failure, its head in place, until it is started")
     func halt() async throws {
         let site = try Site(.memory)
@@ -14,7 +14,7 @@ import Testing
         let log = EventLog<String>()
         try jobs.route(retrying(.halt)) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
-            if attempt.number == 1 && note.text == "a" { throw Refusal("no network") }
+            if attempt.number == 1 && note.text == "a" { throw TestError("no network") }
             return .success
         }
         try await jobs.add([Note("a"), Note("b")])
@@ -42,7 +42,7 @@ import Testing
         let options = RouteOptions(retry: .attempts(3), failure: FailurePolicies(exhausted: policy))
         try jobs.route(options) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
-            if note.text == "a" { throw Refusal("no network") }
+            if note.text == "a" { throw TestError("no network") }
             return .success
         }
         try await jobs.add([Note("a"), Note("b")])
@@ -89,7 +89,7 @@ import Testing
         let log = EventLog<String>()
         try jobs.route(retrying(.backoff())) { note, attempt in
             log.append("\(note.text) at \(site.clock.uptime)")
-            if note.text == "a" && attempt.number < 4 { throw Refusal("no network") }
+            if note.text == "a" && attempt.number < 4 { throw TestError("no network") }
             return .success
         }
         try await jobs.add([Note("a"), Note("b")])
@@ -119,7 +119,7 @@ import Testing
         let options = RouteOptions(retry: policy, failure: .all(.skip))
         try broker.route("*", Note.self, options) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
-            throw Refusal("no network")
+            throw TestError("no network")
         }
         try await broker.queue("one", of: Note.self).add(Note("halts"))
         try await broker.queue("two", of: Note.self).add(Note("twice"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What counts for a batch, and what starts it", .timeLimit(.minutes(2))) struct BatchStartTests {
+@Suite("What counts for a batch, and what starts it", .watched) struct BatchStartTests {
     @Test("Ten actions do not start a batch while one of them waits at a closed gate")
     func gate() async throws {
         let site = try Site(.memory)

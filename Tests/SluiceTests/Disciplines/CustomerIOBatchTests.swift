@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// The row of Customer.io in the table of designs: when to run.
-@Suite("Customer.io: batches of ten, or after 30 seconds", .timeLimit(.minutes(2)))
+@Suite("Customer.io: batches of ten, or after 30 seconds", .watched)
 struct CustomerIOBatchTests {
     private func open(_ site: Site, to log: EventLog<String>) async throws -> Broker {
         let broker = try await site.broker()

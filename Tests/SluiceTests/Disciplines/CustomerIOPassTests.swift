@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The row of Customer.io in the table of designs: passes and groups.
-@Suite("Customer.io: passes in which failed actions are passed over", .timeLimit(.minutes(2)))
+@Suite("Customer.io: passes in which failed actions are passed over", .watched)
 struct CustomerIOPassTests {
     /// A handler that fails what its test says, until it no longer does.
     private final class Server: Sendable {

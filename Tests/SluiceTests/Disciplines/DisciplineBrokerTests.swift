@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Disciplines of a running broker", .timeLimit(.minutes(2)))
+@Suite("Disciplines of a running broker", .watched)
 struct DisciplineBrokerTests {
     /// Counts handlers that run at the same time.
     private final class Gauge: Sendable {

@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// Each discipline beside its plain reference implementation, with random commands.
-@Suite("Disciplines beside a plain model", .timeLimit(.minutes(5)))
+@Suite("Disciplines beside a plain model", .watched(minutes: 5))
 struct DisciplineModelTests {
     /// Stores on one file, or one in memory, and what they should do.
     private struct Pair {

@@ -70,7 +70,7 @@ struct DisciplinePlaceTests {
         await #expect(throws: SluiceError.self) {
             try await fixture.store.write(sync: .later) { transaction in
                 try transaction.core.readForeignChanges(isOfTransaction: true)
-                throw Refusal("as a deferred foreign key at COMMIT")
+                throw TestError("as a deferred foreign key at COMMIT")
             }
         }
         try await fixture.store.settle(head, .retry(after: .zero, error: "e"))
@@ -112,7 +112,7 @@ struct DisciplinePlaceTests {
         await #expect(throws: SluiceError.self) {
             try await fixture.store.write(sync: .later) { transaction in
                 _ = try transaction.schedule.admitScheduled()
-                throw Refusal("for whatever reason")
+                throw TestError("for whatever reason")
             }
         }
         #expect(try await fixture.store.admitScheduled() == nil)

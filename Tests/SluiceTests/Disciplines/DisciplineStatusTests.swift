@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Why a queue with a discipline does not move", .timeLimit(.minutes(2)))
+@Suite("Why a queue with a discipline does not move", .watched)
 struct DisciplineStatusTests {
     /// What the view says of the one queue, before a time that it may tell.
     private func shown(_ site: Site) throws -> String {

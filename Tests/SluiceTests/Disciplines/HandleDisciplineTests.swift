@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A queue's handle beside its discipline", .timeLimit(.minutes(2)))
+@Suite("A queue's handle beside its discipline", .watched)
 struct HandleDisciplineTests {
     private func claim(_ store: Store, by discipline: QueueDiscipline) async throws -> ClaimedAction {
         while true {

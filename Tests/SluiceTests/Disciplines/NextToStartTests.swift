@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("The front of a queue is the next to start, in every discipline", .timeLimit(.minutes(2)))
+@Suite("The front of a queue is the next to start, in every discipline", .watched)
 struct NextToStartTests {
     static let disciplines: [QueueDiscipline] = [
         .firstInFirstOut, .lastInFirstOut, .concurrent(2), .passOver,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Copies of a live file", .timeLimit(.minutes(5))) struct BackupTests {
+@Suite("Copies of a live file", .watched(minutes: 5)) struct BackupTests {
     /// Opens a copy without a broker.
     private func open(_ path: String) throws -> Connection { try Connection(path: path, mode: .write) }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Payloads that are erased", .timeLimit(.minutes(3))) struct ErasureTests {
+@Suite("Payloads that are erased", .watched(minutes: 3)) struct ErasureTests {
     private static let canary = "CANARY8812"
 
     /// Text of about so many bytes, with the word in all of its parts.

@@ -11,7 +11,7 @@ import Testing
 /// Where functions that a test registers note that they were called: a C function has no context of its own.
 private let calls = Mutex<[String]>([])
 
-@Suite("Files that somebody else has prepared", .timeLimit(.minutes(2)), .serialized)
+@Suite("Files that somebody else has prepared", .watched, .serialized)
 struct HostileFileTests {
     /// Registers a function that whoever plants SQL would like to call.
     private static func register(_ connection: OpaquePointer, innocuous: Bool) {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A newer version that migrates a file in use", .timeLimit(.minutes(5))) struct NewerSchemaTests {
+@Suite("A newer version that migrates a file in use", .watched(minutes: 5)) struct NewerSchemaTests {
     /// Does what a newer version does when it opens the file, whose new step notes every row that comes
     /// later.
     private static func migrate(_ path: String) throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A file that is replaced beneath its broker", .timeLimit(.minutes(5))) struct ReplacedFileTests {
+@Suite("A file that is replaced beneath its broker", .watched(minutes: 5)) struct ReplacedFileTests {
     /// What may become of a file.
     enum Fate: String, CaseIterable, CustomTestStringConvertible {
         case removed, renamed, replaced, directoryRenamed

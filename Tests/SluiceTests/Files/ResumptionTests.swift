@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Suspension that others have used", .timeLimit(.minutes(5))) struct ResumptionTests {
+@Suite("Suspension that others have used", .watched(minutes: 5)) struct ResumptionTests {
     @Test(
         "A file that was replaced meanwhile is not gone on with, and what waits is told so",
         arguments: [true, false]

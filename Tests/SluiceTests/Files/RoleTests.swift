@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Roles", .timeLimit(.minutes(5))) struct RoleTests {
+@Suite("Roles", .watched(minutes: 5)) struct RoleTests {
     /// A file with a waiting action, a dead letter, a hold and a gate.
     private func filled() async throws -> Site {
         let site = try Site()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Suspension", .timeLimit(.minutes(5))) struct SuspensionTests {
+@Suite("Suspension", .watched(minutes: 5)) struct SuspensionTests {
     @Test("A closed connection's address is not taken for the engine's, and the next one is prepared too")
     func address() async throws {
         let site = try Site()

@@ -1,10 +1,11 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 /// Two stores on one file, which stand for two processes.
-@Suite("Closings in the file", .timeLimit(.minutes(2))) struct ClosingStoreTests {
+@Suite("Closings in the file", .watched) struct ClosingStoreTests {
     private let file: TemporaryFile
     private let clock = ManualClock()
     private let a: StoreFixture

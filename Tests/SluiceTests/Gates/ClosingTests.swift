@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Gates that are closed until a time", .timeLimit(.minutes(2))) struct ClosingTests {
+@Suite("Gates that are closed until a time", .watched) struct ClosingTests {
     private static var gated: RouteOptions {
         var options = RouteOptions()
         options.gates = ["server"]

@@ -4,7 +4,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Gates", .timeLimit(.minutes(2))) struct GateTests {
+@Suite("Gates", .watched) struct GateTests {
     private static func gated(_ gates: GateName...) -> RouteOptions {
         var options = RouteOptions(retry: .fixed(.seconds(10)))
         options.gates = gates

@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Holds", .timeLimit(.minutes(2))) struct HoldTests {
+@Suite("Holds", .watched) struct HoldTests {
     @Test(
         "What is held does not start, whatever arrives; the rest goes on (G4, G9)",
         arguments: QueueStorage.allCases

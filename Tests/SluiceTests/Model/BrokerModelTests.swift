@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The whole engine beside its plain model, with random commands.
-@Suite("A broker beside a plain model", .timeLimit(.minutes(30)))
+@Suite("A broker beside a plain model", .watched(minutes: 30))
 struct BrokerModelTests {
     private static let disciplines: [QueueDiscipline] = [
         .firstInFirstOut, .lastInFirstOut, .concurrent(2), .passOver,

@@ -180,7 +180,7 @@ extension ModelRun {
         if let outcome {
             try await test.finish(action, with: outcome)
         } else {
-            try await test.finish(action, throwing: Refusal("refused"))
+            try await test.finish(action, throwing: TestError("refused"))
         }
         model.finish(id, end)
     }

@@ -10,7 +10,7 @@ import Testing
 /// One test for each reason why a queue does not move: as the library gives it, and as SQL shows it.
 ///
 /// Sections of `Operating.md` point here. The views ask the machine's clock, so the engine's begins there.
-@Suite("Because", .timeLimit(.minutes(2)))
+@Suite("Because", .watched)
 struct BecauseTests {
     private let site: Site
     private let queue: QueueName = "notes"

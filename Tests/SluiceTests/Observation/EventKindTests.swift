@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// Kinds of events that only some acts bring about, as each commit tells them.
-@Suite("Kinds of events", .timeLimit(.minutes(2))) struct EventKindTests {
+@Suite("Kinds of events", .watched) struct EventKindTests {
     private func lines(_ fixture: StoreFixture) -> [String] {
         fixture.commits.elements.flatMap(\.events).map { ObservedEvent.event($0).line }
             .filter { !$0.hasPrefix("enqueued") && !$0.hasPrefix("started") }

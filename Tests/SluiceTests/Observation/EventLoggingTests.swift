@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What is logged", .timeLimit(.minutes(2)))
+@Suite("What is logged", .watched)
 struct EventLoggingTests {
     private let lines = EventLog<String>()
 

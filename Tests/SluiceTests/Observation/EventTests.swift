@@ -8,7 +8,7 @@ import Testing
 @testable import Sluice
 
 /// Events come out of the store with the commit that they belong to.
-@Suite("Events", .timeLimit(.minutes(2)))
+@Suite("Events", .watched)
 struct EventTests {
     /// Subscribes, lets a test act, closes the broker, and tells what it was told, each in a line.
     private func lines(
@@ -26,7 +26,7 @@ struct EventTests {
         let site = try Site(.file)
         let broker = try await site.broker()
         try broker.route("*", Note.self, retrying(.fixed(.zero))) { _, attempt in
-            if attempt.number == 1 { throw Refusal("line busy") }
+            if attempt.number == 1 { throw TestError("line busy") }
             return .success
         }
         let lines = try await lines(broker) {

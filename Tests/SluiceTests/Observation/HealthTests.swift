@@ -9,7 +9,7 @@ import Testing
 @testable import Sluice
 
 /// Who is in the broker's way.
-@Suite("Health", .timeLimit(.minutes(2)))
+@Suite("Health", .watched)
 struct HealthTests {
     @Test("The health says since when writes wait for another connection's lock, and waits for none itself")
     func locked() async throws {

@@ -32,7 +32,7 @@ extension TestMetrics {
     }
 }
 
-@Suite("Metrics", .timeLimit(.minutes(2))) struct MetricsTests {
+@Suite("Metrics", .watched) struct MetricsTests {
     private let metrics = TestMetrics()
 
     private func broker(_ site: Site, countedActions: Int = 100_000) async throws -> Broker {

@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// What observations of actions read.
-@Suite("Costs of observing actions", .timeLimit(.minutes(2)))
+@Suite("Costs of observing actions", .watched)
 struct ObservationCostTests {
     @Test("Of commits of others, only those that records do not describe have all states read again")
     func untold() async throws {

@@ -31,7 +31,7 @@ extension ActionState.Phase {
 }
 
 /// Actions as they change: a snapshot, then differences.
-@Suite("Observed actions", .timeLimit(.minutes(2)))
+@Suite("Observed actions", .watched)
 struct ObservationTests {
     @Test(
         "The first element is a snapshot; an enqueue between subscribing and reading is given once",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What somebody has probably forgotten", .timeLimit(.minutes(2))) struct OversightTests {
+@Suite("What somebody has probably forgotten", .watched) struct OversightTests {
     private let lines = EventLog<String>()
 
     @Test("A route that meets no queue, queues without a route and a gate nobody opens are warned of once")
@@ -70,5 +70,31 @@ import Testing
             "\(lines.elements)"
         )
         await broker.close()
+    }
+
+    @Test(
+        "Queues without a route are told of in each run, also by a broker without routes",
+        arguments: [0, 1]
+    )
+    func everyRun(routes: Int) async throws {
+        let site = try Site()
+        for run in 0..<3 {
+            let lines = EventLog<String>()
+            let broker = try await site.broker { $0.logger = .keeping(lines, from: .warning) }
+            if routes == 1 { try broker.route("mail/*", Photo.self) { _, _ in .success } }
+            if run == 0 { try await broker.enqueue([Note("a", in: "mail/1"), Note("b", in: "mail/2")]) }
+            try await running(broker) {
+                try await until {
+                    site.clock.advance(by: .seconds(1))
+                    return !lines.elements.isEmpty
+                }
+            }
+            let known = "warning actions wait for a route that nobody has added count=2 queue=mail/1"
+            let isNamed = lines.elements.first?.contains(
+                routes == 1 ? "route for the kind" : "no route for the queue"
+            )
+            #expect(run == 0 ? isNamed == true : lines.elements == [known], "\(lines.elements)")
+            await broker.close()
+        }
     }
 }

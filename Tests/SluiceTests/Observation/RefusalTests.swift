@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// What the file refuses, as where a row of it cannot be written, is told as the reason why a queue stands.
-@Suite("Refusals", .timeLimit(.minutes(2)))
+@Suite("Refusals", .watched)
 struct RefusalTests {
     private let site: Site
 

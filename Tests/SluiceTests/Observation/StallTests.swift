@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// A queue that stands still is told once, after the threshold.
-@Suite("Stalls", .timeLimit(.minutes(2)))
+@Suite("Stalls", .watched)
 struct StallTests {
     private func status(_ queue: QueueName, _ because: Because, head: Int64 = 1) -> QueueStatus {
         QueueStatus(

@@ -1,11 +1,12 @@
 import CSluiceSQLite
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("The cost of a look at all queues", .timeLimit(.minutes(2))) struct StatusCostTests {
+@Suite("The cost of a look at all queues", .watched) struct StatusCostTests {
     /// The steps of SQLite's machine for a look at some queues that no broker has run.
     private func steps(queues: Int) async throws -> Int {
         let fixture = try await StoreFixture(

@@ -44,7 +44,7 @@ private struct RecordingSource: StateSource {
 }
 
 /// Statuses of many queues as they change: a snapshot, then differences.
-@Suite("Observed statuses", .timeLimit(.minutes(2)))
+@Suite("Observed statuses", .watched)
 struct StatusObservationTests {
     @Test("A snapshot of the queues with work, then those that change, become empty or have work again")
     func differences() async throws {

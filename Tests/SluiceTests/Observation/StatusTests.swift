@@ -8,7 +8,7 @@ import Testing
 @testable import Sluice
 
 /// Status of many queues, and as it changes.
-@Suite("Status", .timeLimit(.minutes(2)))
+@Suite("Status", .watched)
 struct StatusTests {
     @Test("G15: the status of one queue is that of the list, and sorts only its own new actions")
     func one() async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// Buffers, gaps, tokens and endings.
-@Suite("Subscriptions", .timeLimit(.minutes(2)))
+@Suite("Subscriptions", .watched)
 struct SubscriptionTests {
     private func event(_ number: Int) -> QueueEvent {
         var event = QueueEvent(.enqueued, at: ManualClock().now.date, queue: "q")

@@ -8,7 +8,7 @@ import Tracing
 
 @testable import Sluice
 
-@Suite("Tracing", .timeLimit(.minutes(2))) struct TracingTests {
+@Suite("Tracing", .watched) struct TracingTests {
     private let tracer = InMemoryTracer(idGenerator: .incrementing)
 
     private func broker(_ site: Site, namesQueues: Bool = false) async throws -> Broker {
@@ -71,7 +71,7 @@ import Tracing
             failure: .all(.skip)
         )
         try broker.route("*", Note.self, options) { note, _ in
-            if note.text == "canary" { throw Refusal("canary") }
+            if note.text == "canary" { throw TestError("canary") }
             return .success
         }
         try await running(broker) {
@@ -111,7 +111,7 @@ import Tracing
                 _ context: AttemptContext,
                 next: NextAttempt
             ) async throws -> AttemptResult {
-                throw Refusal("no")
+                throw TestError("no")
             }
         }
         let site = try Site(.memory)

@@ -72,7 +72,7 @@ func thrown<Output>(_ body: () throws -> Output) -> SluiceError? {
 /// Runs statements by SQLite's C function, as an application without a library of its own does.
 func run(_ sql: String, on connection: OpaquePointer) throws {
     let code = sqlite3_exec(connection, sql, nil, nil, nil)
-    guard code == SQLITE_OK else { throw Refusal(String(cString: sqlite3_errmsg(connection))) }
+    guard code == SQLITE_OK else { throw TestError(String(cString: sqlite3_errmsg(connection))) }
 }
 
 /// Makes the application's tables on the engine's own connection, for brokers in memory.

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What the application's connection is asked", .timeLimit(.minutes(2)))
+@Suite("What the application's connection is asked", .watched)
 struct ConnectionFindingTests {
     @Test("Each finding has a code and says what to do, and looking changes nothing")
     func findings() async throws {

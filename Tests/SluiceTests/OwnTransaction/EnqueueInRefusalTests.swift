@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What the application's transaction is refused", .timeLimit(.minutes(2)))
+@Suite("What the application's transaction is refused", .watched)
 struct EnqueueInRefusalTests {
     @Test(
         "A refusal leaves the transaction as it was: what was written before it is stored, and nothing else"

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Enqueuing in the application's transaction", .timeLimit(.minutes(2)))
+@Suite("Enqueuing in the application's transaction", .watched)
 struct EnqueueInTests {
     #if os(Linux) || canImport(Darwin)
     @Test(
@@ -44,11 +44,11 @@ struct EnqueueInTests {
         try await running(broker) {
             await broker.waitUntilIdle()
             let turns = broker.store.turns.count
-            #expect(throws: Refusal.self) {
+            #expect(throws: TestError.self) {
                 try application.transaction { connection in
                     try application.execute("INSERT INTO messages (text) VALUES ('lost')")
                     try broker.enqueue([Note("lost"), Note("lost", in: "other")], in: connection)
-                    throw Refusal("the application changes its mind")
+                    throw TestError("the application changes its mind")
                 }
             }
             for table in ["messages", "sluice_actions", "sluice_changes", "sluice_queue_rows"] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("What a settling transaction allows", .timeLimit(.minutes(2)))
+@Suite("What a settling transaction allows", .watched)
 struct SettlingLimitTests {
     /// Has one action's success call a closure until it does not throw, and tells the errors of its attempts.
     private func settle(
@@ -233,7 +233,7 @@ struct SettlingLimitTests {
         let file = try TemporaryFile()
         let error = await #expect(throws: SluiceError.self) {
             try await openAndClose(file.path) {
-                $0.file.prepareConnection = { _ in throw Refusal("no collation") }
+                $0.file.prepareConnection = { _ in throw TestError("no collation") }
             }
         }
         #expect(error?.code == .connectionNotPrepared)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Settling with the application's writes", .timeLimit(.minutes(2)))
+@Suite("Settling with the application's writes", .watched)
 struct SettlingTests {
     /// Marks a message sent, on the engine's connection.
     private static func insert(_ text: String) -> @Sendable (SettlingTransaction) throws -> Void {
@@ -62,7 +62,7 @@ struct SettlingTests {
             return .success { transaction in
                 try Self.insert(note.text)(transaction)
                 try transaction.enqueue(Note("never \(attempt.number)", in: "follow"))
-                if attempt.number == 1 { throw Refusal("no row") }
+                if attempt.number == 1 { throw TestError("no row") }
             }
         }
         try await broker.enqueue([Note("a"), Note("b")])
@@ -133,7 +133,7 @@ struct SettlingTests {
         let calls = EventLog<Int>()
         let closure = SettlingClosure { _ in
             calls.append(1)
-            throw Refusal("no")
+            throw TestError("no")
         }
         let work = SettlingWork(
             closure,
@@ -153,7 +153,7 @@ struct SettlingTests {
         _ = try await (leader.value, before.value, behind.value)
         await #expect(throws: SluiceError.self) { try await failing.value }
         #expect(calls.elements.count == 1)
-        #expect(work.failure is Refusal)
+        #expect(work.failure is TestError)
         #expect(try await store.drain("x") == ["before", "behind"])
         #expect(try await store.settle(action, .success).result == .settled)
         await store.close()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Settling in the application's transaction", .timeLimit(.minutes(2)))
+@Suite("Settling in the application's transaction", .watched)
 struct SucceedInTests {
     @Test("G3, G5: the commit settles the attempt, and the next one starts when the handler has returned")
     func commit() async throws {
@@ -62,9 +62,9 @@ struct SucceedInTests {
             try? application.transaction { connection in
                 try application.execute("INSERT INTO messages (text) VALUES ('\(attempt.number)')")
                 try attempt.succeed(in: connection)
-                if !isCommitted { throw Refusal("the application changes its mind") }
+                if !isCommitted { throw TestError("the application changes its mind") }
             }
-            if attempt.number == 1 { throw Refusal("too late, or not") }
+            if attempt.number == 1 { throw TestError("too late, or not") }
             return .success
         }
         try await broker.enqueue(Note("a"))
@@ -121,10 +121,10 @@ struct SucceedInTests {
         try await store.add([ActionDraft("a"), ActionDraft("b")])
         let action = try await store.take()
         let application = try Application(fixture.file.path)
-        #expect(throws: Refusal.self) {
+        #expect(throws: TestError.self) {
             try application.transaction { connection in
                 try Attempt(action, of: store).succeed(in: connection)
-                throw Refusal("the application changes its mind")
+                throw TestError("the application changes its mind")
             }
         }
         async let settled = store.settled(action.receipt.action)

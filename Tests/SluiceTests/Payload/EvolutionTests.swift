@@ -58,7 +58,7 @@ extension Broker {
     }
 }
 
-@Suite("Payloads of other versions", .timeLimit(.minutes(2))) struct EvolutionTests {
+@Suite("Payloads of other versions", .watched) struct EvolutionTests {
     @Test("An action is stored in its type's version, a raw one in the version that it gives, or the first")
     func stored() async throws {
         let site = try Site()
@@ -212,7 +212,7 @@ extension Broker {
     }
 }
 
-@Suite("Upgraders", .timeLimit(.minutes(2))) struct UpgraderTests {
+@Suite("Upgraders", .watched) struct UpgraderTests {
     @Test(
         "G13: what an upgrader throws is told by its type, and a payload that it cannot read without values"
     )
@@ -220,7 +220,7 @@ extension Broker {
         let site = try Site(clock: .farAhead())
         let broker = try await site.broker()
         try broker.route("*", Greeting3.self) { _, _ in .success }
-        try broker.upgrade(kind: "greeting", from: 1) { _ in throw Refusal("canary") }
+        try broker.upgrade(kind: "greeting", from: 1) { _ in throw TestError("canary") }
         try broker.upgradeSecond()
         try await broker.enqueue(raw: [
             RawAction(queue: "a", kind: "greeting", version: 1, payload: #""canary""#),
@@ -231,7 +231,7 @@ extension Broker {
             let errors = try await broker.statuses().map(\.lastError)
             #expect(
                 errors == [
-                    "upgrading from version 1: the upgrader of 'greeting' threw Refusal",
+                    "upgrading from version 1: the upgrader of 'greeting' threw TestError",
                     "upgrading from version 2: the payload does not decode as 'greeting': "
                         + "at 'last' it is not a String",
                 ]
@@ -278,7 +278,7 @@ extension Broker {
             guard isFirst else { return try splitting(payload) }
             // As if a route had come, and had been looked for before this was parked.
             broker?.reader.codeChanged()
-            throw Refusal("too early")
+            throw TestError("too early")
         }
         try await broker.enqueue(Greeting1(name: "Ada Lovelace"))
         try await running(broker) { _ = try await log.wait(forCount: 1) }

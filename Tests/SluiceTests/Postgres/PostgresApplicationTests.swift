@@ -10,7 +10,7 @@ import Testing
 /// Transactions of an application on its own connection.
 @Suite(
     "Transactions of an application, on PostgreSQL",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresApplicationTests {

@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "A standby is promoted under load",
     .serialized,
-    .timeLimit(.minutes(30)),
+    .watched(minutes: 30),
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresFailoverTests {

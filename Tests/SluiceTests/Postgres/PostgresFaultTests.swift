@@ -12,7 +12,7 @@ import Testing
 /// What one bad value, one slow connection or one wrong server must not do to all others.
 @Suite(
     "Faults of others on PostgreSQL",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresFaultTests {

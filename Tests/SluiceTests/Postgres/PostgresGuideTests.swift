@@ -68,7 +68,7 @@ private enum GuideCode {
     }
 }
 
-@Suite("Guide: queues on PostgreSQL", .timeLimit(.minutes(2)))
+@Suite("Guide: queues on PostgreSQL", .watched)
 struct PostgresGuideTests {
     /// The text of a file, its lines without indentation and with single spaces.
     private static func text(_ path: String) throws -> String {

@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "Leases on PostgreSQL",
     .serialized,
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresLeaseTests {

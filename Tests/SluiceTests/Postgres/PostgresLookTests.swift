@@ -14,7 +14,7 @@ import MetricsTestKit
 /// What is read from the server, and in which words.
 @Suite(
     "Looking into queues on PostgreSQL",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresLookTests {

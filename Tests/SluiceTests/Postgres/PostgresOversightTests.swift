@@ -9,7 +9,7 @@ import Testing
 
 @Suite(
     "What somebody has probably forgotten on a server",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresOversightTests {

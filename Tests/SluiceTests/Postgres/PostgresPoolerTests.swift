@@ -9,7 +9,7 @@ import Testing
 /// Brokers whose connections a pooler shares, which keeps no state of a session for them.
 @Suite(
     "Behind PgBouncer in transaction mode",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresPoolerTests {

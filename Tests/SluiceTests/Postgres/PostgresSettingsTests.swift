@@ -8,7 +8,7 @@ import Testing
 /// Databases and roles whose settings keep queues from working.
 @Suite(
     "Settings of a PostgreSQL server",
-    .timeLimit(.minutes(2)),
+    .watched,
     .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
 )
 struct PostgresSettingsTests {

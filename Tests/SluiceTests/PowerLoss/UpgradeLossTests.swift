@@ -9,7 +9,7 @@ import Testing
 /// The machine loses power while a file of an older schema is brought up.
 ///
 /// `SLUICE_POWER_POINTS` sets at how many moments, of some hundred.
-@Suite("Loss of power during an upgrade", .timeLimit(.minutes(30))) struct UpgradeLossTests {
+@Suite("Loss of power during an upgrade", .watched(minutes: 30)) struct UpgradeLossTests {
     private static let points = Reliability.number("SLUICE_POWER_POINTS") ?? 8
     private static let versions = Array(1..<Migration.all.count)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A process that is alone on its file", .timeLimit(.minutes(2))) struct AloneTests {
+@Suite("A process that is alone on its file", .watched) struct AloneTests {
     /// What stands in the file for other processes, and what they are told.
     private static let tables = ["sluice_runner_rows", "sluice_changes", "sluice_checkpointer"]
 

@@ -2,12 +2,13 @@ import Dispatch
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 /// What happens to processes that were late, or left without having settled what they ran.
-@Suite("Leases that are over", .timeLimit(.minutes(2))) struct LapsedLeaseTests {
+@Suite("Leases that are over", .watched) struct LapsedLeaseTests {
     private let file: TemporaryFile
     private let clock = ManualClock()
     private let a: StoreFixture

@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// Two brokers of this process on one file, which stand for two processes.
-@Suite("Two brokers on one file", .timeLimit(.minutes(2))) struct TwoBrokersTests {
+@Suite("Two brokers on one file", .watched) struct TwoBrokersTests {
     private let site: Site
 
     init() throws { site = try Site() }
@@ -261,7 +261,7 @@ import Testing
         try a.route("*", Note.self, retrying(FixedRetry(every: .seconds(20)))) { _, _ in
             started.send()
             try await goOn.received()
-            throw Refusal("no")
+            throw TestError("no")
         }
         try b.routeNotes(to: log)
         try await a.enqueue(Note("1"))

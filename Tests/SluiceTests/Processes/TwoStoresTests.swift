@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// Two stores of this process on one file, which stand for two processes.
-@Suite("Two processes on one file", .timeLimit(.minutes(2))) struct TwoStoresTests {
+@Suite("Two processes on one file", .watched) struct TwoStoresTests {
     private let file: TemporaryFile
     private let clock = ManualClock()
     private let a: StoreFixture

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("The guide on calling a server", .timeLimit(.minutes(2))) struct CallingServersTests {
+@Suite("The guide on calling a server", .watched) struct CallingServersTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../..")
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -6,7 +7,7 @@ import Testing
 private func letters(_ count: Int) -> String { String(repeating: "x", count: count) }
 
 /// The page that lists the limits of the library, and the code that has them.
-@Suite("The page on limits", .timeLimit(.minutes(2))) struct LimitsPageTests {
+@Suite("The page on limits", .watched) struct LimitsPageTests {
     private struct Row {
         let subject: String
         let limit: Int

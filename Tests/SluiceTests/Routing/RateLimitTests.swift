@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Rate limits of routes", .timeLimit(.minutes(2))) struct RateLimitTests {
+@Suite("Rate limits of routes", .watched) struct RateLimitTests {
     private let site: Site
     private let log = EventLog<String>()
 

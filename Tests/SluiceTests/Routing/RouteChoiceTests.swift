@@ -57,7 +57,7 @@ extension Broker {
 private let isAny: @Sendable (QueueName) -> Bool = { _ in true }
 private let nobody = "every route answered that the action is not its own"
 
-@Suite("The choice of a route", .timeLimit(.minutes(2))) struct RouteChoiceTests {
+@Suite("The choice of a route", .watched) struct RouteChoiceTests {
     @Test("G10: predicates come after all patterns, the first that was added before the others")
     func predicates() async throws {
         let broker = try await Site(.memory).broker()
@@ -111,7 +111,7 @@ private let nobody = "every route answered that the action is not its own"
         }
         try broker.route("*", Note.self, retrying(.fixed(.seconds(9)))) { _, attempt in
             log.append("wide \(attempt.number)")
-            if attempt.number == 1 { throw Refusal("busy") }
+            if attempt.number == 1 { throw TestError("busy") }
             return .success
         }
         try broker.route(where: isAny, Note.self) { _, _ in

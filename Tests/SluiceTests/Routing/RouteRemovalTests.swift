@@ -7,7 +7,7 @@ import Testing
 /// An object of an application that a handler captures.
 private final class Token: Sendable {}
 
-@Suite("Routes and options that change while the broker runs", .timeLimit(.minutes(2)))
+@Suite("Routes and options that change while the broker runs", .watched)
 struct RouteRemovalTests {
     @Test("G10: a running handler finishes with its removed route, and the next heads wait for a new one")
     func replaced() async throws {

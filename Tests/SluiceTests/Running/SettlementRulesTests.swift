@@ -85,7 +85,7 @@ import Testing
 
     @Test("A thrown error is a retry by the policy, with the error's text")
     func threw() {
-        let settlement = Self.settlement(.threw(Refusal("no network")))
+        let settlement = Self.settlement(.threw(TestError("no network")))
         #expect(settlement == .retry(after: .seconds(7), error: "no network"))
     }
 
@@ -94,13 +94,13 @@ import Testing
         let policy = FixedRetry(every: .seconds(1)).limited(to: 2)
         let settlement = Self.settlement(.outcome(.retry(after: .seconds(9))), retry: policy)
         #expect(settlement == .fail(.exhausted, .failQueue, error: "the handler asked for a retry"))
-        let thrown = Self.settlement(.threw(Refusal("x")), retry: policy)
+        let thrown = Self.settlement(.threw(TestError("x")), retry: policy)
         #expect(thrown == .fail(.exhausted, .failQueue, error: "x"))
     }
 
     @Test("Halting parks the queue, whatever the failure policy says")
     func halted() {
-        #expect(Self.settlement(.threw(Refusal("x")), retry: .halt) == .fail(.failed, .block, error: "x"))
+        #expect(Self.settlement(.threw(TestError("x")), retry: .halt) == .fail(.failed, .block, error: "x"))
     }
 
     @Test("A failure and a payload that does not decode go by their own policies")
@@ -127,7 +127,7 @@ import Testing
     @Test(
         "What a stop cut short is given back, attempt and all",
         arguments: [
-            HandlerResult.threw(CancellationError()), .threw(Refusal("x")), .outcome(.retry),
+            HandlerResult.threw(CancellationError()), .threw(TestError("x")), .outcome(.retry),
             .outcome(.retry(after: .seconds(3))),
         ]
     )

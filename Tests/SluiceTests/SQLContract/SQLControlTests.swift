@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// Holds and gates by the plain shell, on the clocks of the system.
-@Suite("Holds and gates in SQL", .timeLimit(.minutes(2)))
+@Suite("Holds and gates in SQL", .watched)
 struct SQLControlTests {
     private func live() async throws -> (broker: Broker, shell: SQLShell, log: EventLog<String>) {
         let file = try TemporaryFile()

@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// The shell at work on a file whose broker runs, on the clocks of the system.
-@Suite("SQL while a broker runs", .timeLimit(.minutes(2)))
+@Suite("SQL while a broker runs", .watched)
 struct SQLLiveTests {
     /// A handler that is held until the test lets it go, and notes what happens to it.
     private final class Held: Sendable {

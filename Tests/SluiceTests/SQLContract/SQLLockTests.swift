@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// Shells that stay inside a transaction for longer than the broker waits for a lock.
-@Suite("Shells in the way", .serialized, .timeLimit(.minutes(4)))
+@Suite("Shells in the way", .serialized, .watched(minutes: 4))
 struct SQLLockTests {
     /// What keeps the write lock.
     enum Way: String, CaseIterable {

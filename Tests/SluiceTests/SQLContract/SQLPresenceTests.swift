@@ -6,7 +6,7 @@ import Testing
 
 /// What the contract lets a shell do, each with a broker that runs meanwhile and with none: the outcome is
 /// the same.
-@Suite("SQL with and without a broker", .serialized, .timeLimit(.minutes(4)))
+@Suite("SQL with and without a broker", .serialized, .watched(minutes: 4))
 struct SQLPresenceTests {
     enum Presence: String, CaseIterable { case running, none }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The page `SQLReference.md`, which promises tables and views with their columns.
@@ -36,7 +37,7 @@ struct SQLReference {
     }
 }
 
-@Suite("The SQL reference", .timeLimit(.minutes(1))) struct SQLReferenceTests {
+@Suite("The SQL reference", .watched(minutes: 1)) struct SQLReferenceTests {
     /// Views that people can see, but that may change with any version.
     private static let internalViews = [
         "sluice_clock", "sluice_action_facts", "sluice_queue_depths", "sluice_queue_facts",

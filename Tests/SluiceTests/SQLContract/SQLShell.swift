@@ -10,7 +10,7 @@ import Testing
 /// The plain `sqlite3` shell on a file: what section 5 of the contract promises, it must do.
 struct SQLShell {
     /// What the shell says when it refuses a statement.
-    struct Refusal: Error, CustomStringConvertible {
+    struct TestError: Error, CustomStringConvertible {
         let description: String
     }
 
@@ -35,7 +35,7 @@ struct SQLShell {
             error: .string(limit: 1 << 16)
         )
         guard result.terminationStatus.isSuccess else {
-            throw Refusal(description: result.standardError)
+            throw TestError(description: result.standardError)
         }
         return result.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
             .dropLast().map(String.init)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("The application's type of sort key prevails over that of an INSERT", .timeLimit(.minutes(2)))
+@Suite("The application's type of sort key prevails over that of an INSERT", .watched)
 struct SQLSortTypeTests {
     private static let insert = "INSERT INTO sluice_actions (queue, kind, payload"
 

@@ -14,7 +14,7 @@ import Testing
 ///
 /// `SLUICE_WAKE_UPS=100000` makes as many, and tells the times; `make test-wake-ups` does it
 /// alone on the machine. Without it the number is small, and no time is judged: other tests run beside these.
-@Suite("Many wake-ups", .serialized, .timeLimit(.minutes(60)))
+@Suite("Many wake-ups", .serialized, .watched(minutes: 60))
 struct ManyWakeUpsTests {
     enum Source: String, CaseIterable {
         /// Another process: the `sqlite3` shell.
@@ -113,7 +113,7 @@ struct ManyWakeUpsTests {
             let committed = Self.now
             let start = try await starts.take()
             watchdog.answered()
-            guard start.number == number else { throw Refusal("\(start.number) started, not \(number)") }
+            guard start.number == number else { throw TestError("\(start.number) started, not \(number)") }
             record.latencies.append(start.time - begin)
             record.commits.append(committed - begin)
         }

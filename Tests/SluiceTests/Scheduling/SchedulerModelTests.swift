@@ -3,7 +3,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("The scheduler against a model", .timeLimit(.minutes(3))) struct SchedulerModelTests {
+@Suite("The scheduler against a model", .watched(minutes: 3)) struct SchedulerModelTests {
     @Test("G3, G7, G9: whatever happens in whatever order, its promises hold and all work gets done")
     func anyOrder() {
         for seed in Array(1...300) + [Reliability.seed] {

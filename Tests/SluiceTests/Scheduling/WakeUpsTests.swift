@@ -61,7 +61,7 @@ private struct Rig {
     func replace() throws {
         let other = url.appendingPathExtension("other")
         try Data("header".utf8).write(to: other)
-        guard rename(other.path, file.path) == 0 else { throw Refusal("rename: \(errno)") }
+        guard rename(other.path, file.path) == 0 else { throw TestError("rename: \(errno)") }
     }
 
     func write() throws {
@@ -87,7 +87,7 @@ private struct Rig {
 }
 
 #if os(Linux) || canImport(Darwin)
-@Suite("The watch on the log", .timeLimit(.minutes(2)))
+@Suite("The watch on the log", .watched)
 struct WakeUpsTests {
     @Test("G11: what becomes visible only after the last write to the log is seen", arguments: [0, 1])
     func lateVisibility(tooEarly: Int) async throws {

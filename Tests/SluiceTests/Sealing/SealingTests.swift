@@ -32,7 +32,7 @@ private final class Turning: PayloadSealing {
     }
 }
 
-@Suite("Sealed payloads", .timeLimit(.minutes(2))) struct SealingTests {
+@Suite("Sealed payloads", .watched) struct SealingTests {
     @Test("The JSON text of a sealed payload reads back as it was, whatever its bytes")
     func text() throws {
         for count in [0, 1, 2, 3, 57, 1_000] {
@@ -83,7 +83,7 @@ private final class Turning: PayloadSealing {
     @Test(
         "G13, G14: a payload that cannot be sealed is not stored, and the error says so without its words",
         arguments: [
-            (Turning(failing: Refusal("CANARY")), "the sealing threw Refusal"),
+            (Turning(failing: TestError("CANARY")), "the sealing threw TestError"),
             (Turning(failing: SealingFailure.missingKey), "there is no key to seal with"),
             (Turning(key: "a b"), "the name of its key is not"), (Turning(key: ""), "the name of its key is"),
         ]

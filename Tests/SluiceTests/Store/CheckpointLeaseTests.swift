@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// Which of several processes keeps its pin and copies the log.
-@Suite("The checkpoint lease", .timeLimit(.minutes(2)))
+@Suite("The checkpoint lease", .watched)
 struct CheckpointLeaseTests {
     @Test("G12: of several processes that commit one keeps its pin, and its checkpoints copy all")
     func lease() throws {

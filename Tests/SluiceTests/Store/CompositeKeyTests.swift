@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Composite sort keys", .timeLimit(.minutes(2))) struct CompositeKeyTests {
+@Suite("Composite sort keys", .watched) struct CompositeKeyTests {
     private static let values: [[SortKey]] = [
         [Int64.min, .min + 1, -10, -1, 0, 9, 10, .max].map { .integer($0) },
         [

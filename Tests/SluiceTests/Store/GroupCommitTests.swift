@@ -7,7 +7,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Group commit", .timeLimit(.minutes(2)))
+@Suite("Group commit", .watched)
 struct GroupCommitTests {
     /// Has writes wait behind a lock, so that they make one group, and gives their results in the order of
     /// the calls.

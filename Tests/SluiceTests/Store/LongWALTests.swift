@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// The application's connection has been told to leave the log to the broker, as its documentation asks.
-@Suite("A WAL that others make long", .timeLimit(.minutes(2))) struct LongWALTests {
+@Suite("A WAL that others make long", .watched) struct LongWALTests {
     private let site: Site
     private let path: String
     private let application: Application

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Outcomes that come at the same time", .timeLimit(.minutes(2))) struct SharedCommitTests {
+@Suite("Outcomes that come at the same time", .watched) struct SharedCommitTests {
     /// Whether a write is performed on the thread of its caller, while nobody else writes.
     private func isPerformedByCaller(_ store: Store, commitsOnWriterThread: Bool) async throws -> Bool {
         let caller = DispatchQueue(label: "test.caller")

@@ -46,7 +46,7 @@ private final class SmallDisk {
     }
 }
 
-@Suite("The engine's own use of a small disk", .timeLimit(.minutes(3))) struct SpaceReserveTests {
+@Suite("The engine's own use of a small disk", .watched(minutes: 3)) struct SpaceReserveTests {
     /// Runs a body with a store on a small disk; says so and passes over where none can be mounted.
     private func onSmallDisk(
         _ megabytes: Int,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Cancelled enqueues", .timeLimit(.minutes(2)))
+@Suite("Cancelled enqueues", .watched)
 struct StoreCancellationTests {
     @Test("G14: an enqueue that is cancelled before its group starts is not stored, one in the group stands")
     func cancelled() async throws {

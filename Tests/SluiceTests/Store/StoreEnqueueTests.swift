@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("What goes in together", .timeLimit(.minutes(1)))
+@Suite("What goes in together", .watched(minutes: 1))
 struct StoreEnqueueTests {
     /// More than go into one statement, and not a multiple of that.
     private static let count = 27

@@ -1,10 +1,11 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
 /// What comes and goes while a queue is being set aside as a whole.
-@Suite("A queue that is failing", .timeLimit(.minutes(2))) struct StoreFailingQueueTests {
+@Suite("A queue that is failing", .watched) struct StoreFailingQueueTests {
     /// How many of the newest actions have their order in memory: few, or all.
     static let newest = [4, 65_536]
 

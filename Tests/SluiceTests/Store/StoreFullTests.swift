@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A full disk", .timeLimit(.minutes(2)))
+@Suite("A full disk", .watched)
 struct StoreFullTests {
     /// Lets the database grow by so many pages at most, which fails as a full disk does.
     private func limit(_ fixture: StoreFixture, pages: Int) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Locks of other connections", .timeLimit(.minutes(2)))
+@Suite("Locks of other connections", .watched)
 struct StoreLockTests {
     private func fixture() async throws -> StoreFixture {
         try await StoreFixture(adjust: { $0.file.lockTimeout = .milliseconds(1) })

@@ -5,7 +5,7 @@ import Testing
 @testable import Sluice
 
 /// No test here looks at the schedule: a claim is as early as it can be.
-@Suite("What is due at a claim", .timeLimit(.minutes(2))) struct StoreScheduleTests {
+@Suite("What is due at a claim", .watched) struct StoreScheduleTests {
     enum Way: CaseIterable {
         case enqueued, rescheduled, bySQL, rolledBackBefore, imported
     }

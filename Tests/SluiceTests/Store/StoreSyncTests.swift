@@ -6,7 +6,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("A disk whose syncs fail", .timeLimit(.minutes(2)))
+@Suite("A disk whose syncs fail", .watched)
 struct StoreSyncTests {
     private func fixture(_ disk: FaultyDisk) async throws -> StoreFixture {
         try await StoreFixture(adjust: { $0.file.vfs = disk.name })

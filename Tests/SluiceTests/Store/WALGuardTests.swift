@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// The WAL-reset bug, provoked without luck, and what keeps it away.
-@Suite("The guard of the log", .timeLimit(.minutes(2)))
+@Suite("The guard of the log", .watched)
 struct WALGuardTests {
     /// What is done about the bug.
     enum Rule: String, CaseIterable, Sendable { case none, guarded }

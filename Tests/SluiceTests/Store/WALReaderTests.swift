@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// Readers that keep the log from being copied, for a while or for ever.
-@Suite("Readers of the log", .timeLimit(.minutes(2)))
+@Suite("Readers of the log", .watched)
 struct WALReaderTests {
     private let site: WALSite
     private let guarded: WALSite.Guarded

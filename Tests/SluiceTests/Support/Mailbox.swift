@@ -29,7 +29,7 @@ final class Mailbox<Element: Sendable>: Sendable {
             defer { state.taker = nil }
             return state.taker
         }
-        taker?.resume(returning: .failure(Refusal("there will be no answer")))
+        taker?.resume(returning: .failure(TestError("there will be no answer")))
     }
 
     /// The next element, when it is there; one task at a time may wait.
@@ -40,7 +40,7 @@ final class Mailbox<Element: Sendable>: Sendable {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Result<Element, any Error>? in
                     if !state.elements.isEmpty { return .success(state.elements.removeFirst()) }
-                    if state.isClosed { return .failure(Refusal("there will be no answer")) }
+                    if state.isClosed { return .failure(TestError("there will be no answer")) }
                     if Task.isCancelled { return .failure(CancellationError()) }
                     state.taker = continuation
                     return nil

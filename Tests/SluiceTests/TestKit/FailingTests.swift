@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A test that fails, for another to look at what it leaves behind: this very program runs once more.
-@Suite("A test that fails has its history attached", .timeLimit(.minutes(3)))
+@Suite("A test that fails has its history attached", .watched(minutes: 3))
 struct FailingTests {
     private static let isAsked = "SLUICE_FAILING_TEST"
 

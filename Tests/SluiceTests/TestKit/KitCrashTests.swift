@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("A crash in a test", .timeLimit(.minutes(2))) struct KitCrashTests {
+@Suite("A crash in a test", .watched) struct KitCrashTests {
     @Test("G5: an action whose outcome was not written runs again, with the same idempotency key")
     func afterHandler() async throws {
         let (keys, numbers) = (EventLog<String>(), EventLog<Int>())

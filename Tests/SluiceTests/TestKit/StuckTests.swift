@@ -4,7 +4,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Waiting for an end that cannot come", .timeLimit(.minutes(2))) struct StuckTests {
+@Suite("Waiting for an end that cannot come", .watched) struct StuckTests {
     /// Expects that an action is stuck for a reason, with an advice.
     private func expectStuck(_ test: TestBroker, _ id: ActionID, _ reason: String, _ advice: String) async {
         let error = await #expect(throws: TestBroker.Stuck.self) { try await test.settled(id) }
@@ -20,7 +20,7 @@ import Testing
         let id = try await test.broker.enqueue(Note("a")).id
         await expectStuck(test, id, "no route", "add a route or an upgrader")
 
-        let handler = ScriptedHandler<Note>(.throws(Refusal("no")), .returns(.fail("no")))
+        let handler = ScriptedHandler<Note>(.throws(TestError("no")), .returns(.fail("no")))
         try test.broker.route("*", to: handler, retrying(FixedRetry(every: .seconds(30))))
         let time = "2026-01-01T00:00:30.000000Z"
         await expectStuck(test, id, "waiting for retry until \(time)", "advance the clock")

@@ -1,9 +1,10 @@
 import Foundation
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Temporary files", .timeLimit(.minutes(2))) struct TemporaryFileTests {
+@Suite("Temporary files", .watched) struct TemporaryFileTests {
     @Test("A directory goes with its value, though files in it vanish meanwhile")
     func vanishing() throws {
         for _ in 0..<50 {

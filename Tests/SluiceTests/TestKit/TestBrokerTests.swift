@@ -4,12 +4,12 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("A broker for tests", .timeLimit(.minutes(2)))
+@Suite("A broker for tests", .watched)
 struct TestBrokerTests {
     @Test("Draining runs all that can run, and lets no time pass", arguments: TestBroker.Storage.allCases)
     func drain(_ storage: TestBroker.Storage) async throws {
         let test = try await TestBroker(storage)
-        let handler = ScriptedHandler<Note>(.throws(Refusal("no")))
+        let handler = ScriptedHandler<Note>(.throws(TestError("no")))
         try test.broker.route("*", to: handler, retrying(FixedRetry(every: .seconds(10))))
         let first = try await test.broker.enqueue(Note("a", in: "a")).id
         try await test.broker.enqueue(Note("b", in: "a"))
@@ -74,7 +74,7 @@ struct TestBrokerTests {
         test.holdAttempts()
         let id = try await test.broker.enqueue(Note("a")).id
         try await test.drain()
-        #expect(try await test.finish(id, throwing: Refusal("no")))
+        #expect(try await test.finish(id, throwing: TestError("no")))
         #expect(try await test.finish(id) == false)
         try await test.drain(for: .seconds(1))
         #expect(test.heldAttempts.map(\.number) == [2])

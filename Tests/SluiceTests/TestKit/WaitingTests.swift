@@ -3,7 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
-@Suite("Waiting in tests", .timeLimit(.minutes(2))) struct WaitingTests {
+@Suite("Waiting in tests", .watched) struct WaitingTests {
     /// Cancels a wait at once, or when it has had some turns: before it has begun, at its start, and later.
     private func expectEnd(_ wait: @escaping @Sendable () async throws -> Void) async {
         for turns in 0..<50 {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What went wrong in YapTaskQueue, by its source: here it must not.
-@Suite("YapTaskQueue's defects", .timeLimit(.minutes(2))) struct YapTaskQueueDefectTests {
+@Suite("YapTaskQueue's defects", .watched) struct YapTaskQueueDefectTests {
     @Test("A retry at once does not wedge the queue", arguments: QueueStorage.allCases)
     func retryNow(_ place: QueueStorage) async throws {
         let site = try Site(place)

@@ -6,7 +6,7 @@ import Testing
 @testable import Sluice
 
 /// What else YapTaskQueue does, by its source: each must work here.
-@Suite("YapTaskQueue's row", .timeLimit(.minutes(2))) struct YapTaskQueueRowTests {
+@Suite("YapTaskQueue's row", .watched) struct YapTaskQueueRowTests {
     /// A handler as an object of its own, as one writes it for a broker of that library.
     private final class Uploader: Handler {
         let log: EventLog<String>

@@ -6,7 +6,7 @@ import Testing
 /// The nine tests of YapTaskQueue, on injected time and with sharper claims.
 ///
 /// See <https://github.com/ChatSecure/YapTaskQueue>. Its "threads" are queues.
-@Suite("YapTaskQueue's nine tests", .timeLimit(.minutes(2))) struct YapTaskQueueTests {
+@Suite("YapTaskQueue's nine tests", .watched) struct YapTaskQueueTests {
     @Test("1. One action: it is handled, and nothing is left of it", arguments: QueueStorage.allCases)
     func oneAction(_ place: QueueStorage) async throws {
         let site = try Site(place)
@@ -83,7 +83,7 @@ import Testing
         let log = EventLog<String>()
         try broker.route("queue", Note.self, retrying(.halt)) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
-            throw Refusal("paused")
+            throw TestError("paused")
         }
         try await broker.enqueue(Note("0", in: "queue"))
         try await running(broker) {
