@@ -87,9 +87,10 @@ struct SluiceCommand: AsyncParsableCommand {
             exit(withError: error)
         }
         Terminal.remark(lines: String(text.dropFirst(parserPrefix.count)))
-        if let advice = Verbs.adviceOnOption(among: CommandLine.arguments.dropFirst()) {
-            Terminal.remark(advice)
-        }
+        let arguments = CommandLine.arguments.dropFirst()
+        let advice =
+            Verbs.adviceOnOption(among: arguments) ?? Verbs.adviceOnArgument(text, of: arguments.first)
+        if let advice { Terminal.remark(advice) }
         exit(withError: ExitStatus.usage.exitCode)
     }
 

@@ -38,6 +38,17 @@ enum Verbs {
         return nil
     }
 
+    /// Verbs that take queues by an option alone.
+    private static let byOption: Set<String> = [
+        "enqueue", "run", "drain", "queues", "actions", "holds", "watch", "export", "dead",
+    ]
+
+    /// Returns what to say besides the parser's message about an argument that may be meant as a queue.
+    static func adviceOnArgument(_ message: String, of verb: String?) -> String? {
+        guard let verb, byOption.contains(verb), message.contains("nexpected argument") else { return nil }
+        return "queues are given with --queue here"
+    }
+
     /// Returns the similar verbs, in quotes; `nil` if none is similar.
     static func meant(by word: String, among verbs: [String]) -> String? {
         if let synonym = synonyms[word.lowercased()] { return synonym }

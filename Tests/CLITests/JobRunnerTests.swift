@@ -88,6 +88,18 @@ import Testing
         #expect(try await place.actions().count == 1)
     }
 
+    @Test(
+        "A queue as an argument leads to --queue",
+        arguments: ["queues", "actions", "export", "holds"]
+    )
+    func queueArgument(verb: String) async throws {
+        let result = try await Tool.run([verb, "--file", "q.sqlite", "a.example"])
+        #expect(
+            result.status == .exited(64) && result.errors.contains("given with --queue here"),
+            "\(result)"
+        )
+    }
+
     @Test("A run that only found what had expired says so")
     func expired() async throws {
         let place = try Workplace()
