@@ -39,7 +39,16 @@ struct UnknownCommitTests {
         }
 
         func waits(_ count: Int) async throws {
-            try await until { broker.store.writer.load.isLed && broker.store.writer.load.waiting == count }
+            let start = ContinuousClock.now
+            try await until {
+                let load = broker.store.writer.load
+                // Before the watchdog ends the run, which would not say this.
+                if start.duration(to: .now) > .seconds(90) {
+                    Issue.record("\(count) were to wait in line: \(load)")
+                    throw CancellationError()
+                }
+                return load.isLed && load.waiting == count
+            }
         }
 
         /// Closes and opens the file, on a disk that works.
