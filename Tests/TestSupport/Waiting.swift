@@ -21,7 +21,7 @@ extension EventLog where Element == Void {
 
 /// Returns when a condition holds that no event tells of; throws when the task is cancelled.
 ///
-/// It gives its thread away between two looks. If the condition never holds, the suite's time limit ends it.
+/// It gives its thread away between two looks. If the condition never holds, ``Watched`` ends the run.
 package func until(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try Task.checkCancellation()

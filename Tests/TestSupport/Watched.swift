@@ -1,12 +1,10 @@
 internal import Dispatch
 internal import Foundation
-internal import Synchronization
 package import Testing
 
 /// Ends the run with the name of a test that takes too long, whatever it waits for.
 ///
-/// A test that is cancelled after its time may go on waiting, and then no other test is heard of. With
-/// `SLUICE_TEST_TIMES`, the path of a file, each test adds a line with its seconds and its name there.
+/// A test that is cancelled after its time may go on waiting, and then no other test is heard of.
 package struct Watched: TestTrait, SuiteTrait, TestScoping {
     let limit: Duration
 
@@ -23,13 +21,9 @@ package struct Watched: TestTrait, SuiteTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        let start = ContinuousClock.now
         let place = test.sourceLocation
         let watch = Watch("\(test.displayName ?? test.name) (\(place.fileID):\(place.line))", limit)
-        defer {
-            watch.callOff()
-            Times.shared?.add(start.duration(to: .now), "\(place.fileID):\(place.line) \(test.name)")
-        }
+        defer { watch.callOff() }
         try await function()
     }
 }
@@ -60,22 +54,4 @@ package struct Watch: Sendable {
     }
 
     package func callOff() { timer.cancel() }
-}
-
-/// What each test took.
-private final class Times: Sendable {
-    static let shared = ProcessInfo.processInfo.environment["SLUICE_TEST_TIMES"].flatMap { Times($0) }
-
-    private let file: Mutex<FileHandle>
-
-    private init?(_ path: String) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { return nil }
-        file = Mutex(FileHandle(fileDescriptor: descriptor, closeOnDealloc: true))
-    }
-
-    func add(_ duration: Duration, _ name: String) {
-        let seconds = Double(duration / .milliseconds(1)) / 1_000
-        file.withLock { $0.write(Data("\(seconds) \(name)\n".utf8)) }
-    }
 }

@@ -24,7 +24,7 @@ package final class Oversights: Sendable {
         var found = Found()
         var known: Set<GateName> = []
         var hasNamed = false
-        var hasToldRouteless = false
+        var hasReportedRouteless = false
         var isScheduled = false
         var patterns: Set<QueuePattern> = []
     }
@@ -71,13 +71,10 @@ package final class Oversights: Sendable {
         }
     }
 
-    /// Returns whether queues without a route are to be reported as a whole, which they are once.
-    func tellsRouteless() -> Bool {
-        state.withLock { state in
-            defer { state.hasToldRouteless = true }
-            return !state.hasToldRouteless
-        }
-    }
+    /// Whether queues without a route were reported as a whole, which they are once.
+    var hasReportedRouteless: Bool { state.withLock { $0.hasReportedRouteless } }
+
+    func noteRoutelessReport() { state.withLock { $0.hasReportedRouteless = true } }
 
     /// Returns those patterns that were not reported before.
     func new(_ patterns: [QueuePattern]) -> [QueuePattern] {
@@ -106,13 +103,14 @@ extension Broker {
         let patterns = found.hasRouteless ? routes.current.patterns : []
         attempt(.reportOversights, again: nil) { [weak self, options] store in
             guard let self else { return }
-            if options.namesQueuesWithoutRoute, found.hasRouteless {
+            if options.namesQueuesWithoutRoute {
                 if found.isNamed, options.hasLogger {
                     options.warn(ofQueuesWithoutRoute: found.unnamed)
-                } else if let (first, count) = try await store.queuesWithoutRoute(),
-                    oversights.tellsRouteless()
+                } else if found.hasRouteless, !oversights.hasReportedRouteless,
+                    let (first, count) = try await store.queuesWithoutRoute()
                 {
                     // The file has known them for longer than this broker, or no logger has heard of them.
+                    oversights.noteRoutelessReport()
                     options.warn(ofQueuesWithoutRoute: first, count)
                 }
             }
