@@ -81,7 +81,7 @@ struct Sender: Sendable {
             let delay = RetryAfter.parse(answer.retryAfter) ?? .seconds(5)
             return .release(after: delay, closing: account.serverGate, because: "HTTP \(answer.status)")
         case 408, 425, 500...:
-            return .retry
+            return .retry(because: "HTTP \(answer.status)")
         case 413:
             return .fail("too large")
         default:

@@ -5,6 +5,9 @@ Usage: server.py [PORT]      prints its address; GET /messages has one line for 
 
 A token serves for 40 calls, then the answer is 401. Each 25th call is answered 429. Of ten calls one has no answer,
 before or after the message is stored. A body above 10,000 bytes is answered 413.
+
+PUT /limit with a number has it stop at so many messages: further calls wait until another number is put, and then have
+no answer. So a test can kill the outbox at a known moment.
 """
 
 import http.server
@@ -14,7 +17,8 @@ import random
 import sys
 import threading
 
-lock = threading.Lock()
+lock = threading.Condition()
+limit = [float("inf")]
 calls, logins = itertools.count(1), itertools.count(1)
 left = {}
 messages = {}
@@ -46,6 +50,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_PUT(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/limit":
+            with lock:
+                limit[0] = float(body)
+                lock.notify_all()
+            return self.answer(200)
         folder, key = self.path.strip("/").split("/")
         self.change(body, lambda: folder == "messages" and messages.__setitem__(key, json.loads(body)) or 200)
 
@@ -56,6 +65,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def change(self, body, perform):
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         with lock:
+            if len(messages) >= limit[0]:
+                lock.wait()
+                self.close_connection = True
+                return
             fate = random.random()
             if left.get(token, 0) == 0:
                 return self.answer(401)

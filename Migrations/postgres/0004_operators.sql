@@ -631,8 +631,9 @@ $$;
 
 -- Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue. 'skipped' with
 -- the action; 'running' with the action that runs: nothing was changed; 'empty'; 'other' with the action that would be
--- skipped, if it is not the one of `expected`: nothing was changed.
-CREATE FUNCTION sluice_skip_head(queue text, reason text DEFAULT 'skipped', expected bigint DEFAULT NULL)
+-- skipped, if it is not the one of `expected`: nothing was changed. Without a reason the dead letter keeps the action's
+-- last error.
+CREATE FUNCTION sluice_skip_head(queue text, reason text DEFAULT NULL, expected bigint DEFAULT NULL)
 RETURNS TABLE (result text, action bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -663,7 +664,11 @@ BEGIN
         IF action <> expected THEN
             result := 'other';
         ELSIF action IS NOT NULL THEN
-            PERFORM sluice_bury(ARRAY[action], 'skipped', coalesce(reason, ''));
+            PERFORM sluice_bury(
+                ARRAY[action],
+                'skipped',
+                coalesce(reason, (SELECT s.last_error FROM sluice_state_rows AS s WHERE s.action_id = action), 'skipped')
+            );
             PERFORM sluice_touch(ARRAY[locked], false, ARRAY[action]);
             result := 'skipped';
         END IF;

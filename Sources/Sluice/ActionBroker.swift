@@ -196,7 +196,7 @@ public protocol ActionBroker: AnyObject, Sendable {
     func skipHead(
         of queue: QueueName,
         only action: ActionID?,
-        reason: String
+        reason: String?
     ) async throws(SluiceError) -> HeadSkip
     /// Ends the retry waits of queues and unparks them, so that their heads are tried now.
     @discardableResult func retryNow(_ pattern: QueuePattern) async throws(SluiceError) -> Int
@@ -362,7 +362,7 @@ extension ActionBroker {
 
     /// Makes the action that parked a queue a dead letter, or else the head.
     @_disfavoredOverload @discardableResult
-    public func skipHead(of queue: QueueName, reason: String) async throws(SluiceError) -> HeadSkip {
+    public func skipHead(of queue: QueueName, reason: String? = nil) async throws(SluiceError) -> HeadSkip {
         try await skipHead(of: queue, only: nil, reason: reason)
     }
 

@@ -28,8 +28,8 @@ struct RunPolicy: ParsableArguments {
     )
     var concurrency: Int?
 
-    @Option(help: ArgumentHelp("Seconds that an attempt may take; without it, any.", valueName: "seconds"))
-    var timeout: Double?
+    @Option(help: ArgumentHelp("The longest that an attempt may take; without it, any.", valueName: "span"))
+    var timeout: Span?
 
     @Option(
         help: ArgumentHelp(
@@ -41,14 +41,14 @@ struct RunPolicy: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds before the first retry; doubled for each further one, less up to half by chance.",
-            valueName: "seconds"
+            "The delay before the first retry; doubled for each further one, less up to half by chance.",
+            valueName: "span"
         )
     )
-    var retryDelay = 1.0
+    var retryDelay = Span(seconds: 1)
 
-    @Option(help: ArgumentHelp("The longest delay before a retry.", valueName: "seconds"))
-    var retryLimit = 300.0
+    @Option(help: ArgumentHelp("The longest delay before a retry.", valueName: "span"))
+    var retryLimit = Span(seconds: 300)
 
     @Option(
         help: ArgumentHelp(
@@ -61,21 +61,21 @@ struct RunPolicy: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds that running actions get to finish when it stops (default: 10; of a limited time at "
-                + "most a fifth).",
-            valueName: "seconds"
+            "How long running actions get to finish when it stops (default: 10s; of a limited time at most "
+                + "a fifth).",
+            valueName: "span"
         )
     )
-    var grace: Double?
+    var grace: Span?
 
     @Option(
         help: ArgumentHelp(
-            "Seconds that a command gets to end after SIGTERM, and a handler to heed a cancellation "
-                + "(default: 5; of a limited time at most a twentieth).",
-            valueName: "seconds"
+            "How long a command gets to end after SIGTERM, and a handler to heed a cancellation (default: "
+                + "5s; of a limited time at most a twentieth).",
+            valueName: "span"
         )
     )
-    var killAfter: Double?
+    var killAfter: Span?
 
     @Option(
         help: ArgumentHelp(
@@ -104,20 +104,18 @@ struct RunPolicy: ParsableArguments {
             "--concurrency is \(concurrency ?? 0); give 1 to 10,000"
         )
         try check((maxAttempts ?? 1) >= 1, "--max-attempts is \(maxAttempts ?? 0); give 1 or more")
-        for (name, value) in [
+        for (name, span) in [
             ("--timeout", timeout), ("--retry-delay", retryDelay), ("--retry-limit", retryLimit),
             ("--grace", grace), ("--kill-after", killAfter),
         ] {
-            try check(
-                (0...Self.longest).contains(value ?? 0),
-                "\(name) is not from 0 to \(Int(Self.longest)) seconds"
-            )
+            guard let span else { continue }
+            try check(span.duration <= Self.longest, "\(name) is longer than ten years")
         }
-        try check(timeout != 0, "--timeout is 0; give more")
+        try check(timeout?.duration != .zero, "--timeout is 0; give more")
     }
 
-    /// Ten years: a `Duration` holds more, but a longer one is surely a mistake.
-    private static let longest = 315_360_000.0
+    /// Ten years: a longer one is surely a mistake.
+    private static let longest: Duration = .seconds(315_360_000)
 }
 
 extension RunPolicy {
@@ -169,7 +167,7 @@ extension RunPolicy {
     func remark(by summary: RunSummary, isExec: Bool) async throws {
         try await summary.remark(
             concurrency(isExec: isExec),
-            isAsked: concurrency != nil,
+            by: concurrency != nil ? .option : isExec ? .processors : .default,
             slots: rules.discipline.map(\.discipline.slots).max() ?? 1
         )
     }
@@ -184,7 +182,7 @@ extension RunPolicy {
     }
 
     private var routeOptions: RouteOptions {
-        let retry = ExponentialRetry(first: .seconds(retryDelay), limit: .seconds(retryLimit))
+        let retry = ExponentialRetry(first: retryDelay.duration, limit: retryLimit.duration)
         let failure: FailurePolicies =
             switch onFailure {
             case .block: FailurePolicies()
@@ -194,7 +192,7 @@ extension RunPolicy {
         return RouteOptions(
             retry: CommandRetry(base: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry),
             failure: failure,
-            timeout: timeout.map { .seconds($0) }
+            timeout: timeout?.duration
         )
     }
 }

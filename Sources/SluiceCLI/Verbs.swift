@@ -21,8 +21,8 @@ enum Verbs {
     /// Options of other tools, without their dashes; no verb has one of these names.
     private static let options: [String: String] = [
         "j": "--concurrency", "P": "--concurrency", "jobs": "--concurrency", "workers": "--concurrency",
-        "parallel": "--concurrency", "max-procs": "--concurrency", "retries": "--retry-limit",
-        "tries": "--retry-limit", "delay": "--retry-delay or, for an action, --at", "in": "--at",
+        "parallel": "--concurrency", "max-procs": "--concurrency", "retries": "--max-attempts",
+        "tries": "--max-attempts", "delay": "--retry-delay or, for an action, --at", "in": "--at",
         "after": "--at", "db": "--file", "database": "--file", "name": "--queue",
         "q": "--queue", "command": "--exec", "body": "--payload", "data": "--payload",
     ]

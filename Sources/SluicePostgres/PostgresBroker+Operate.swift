@@ -138,7 +138,7 @@ extension PostgresBroker {
     public func skipHead(
         of queue: QueueName,
         only action: ActionID? = nil,
-        reason: String = "skipped"
+        reason: String? = nil
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
         let row = try await write(

@@ -14,11 +14,15 @@ import Testing
             $0.components(separatedBy: "```").first
         }
         #expect(blocks.count >= 6)
+        // What `make setup-tests` installs.
+        let hasJQ = try await Tool.launch("/bin/sh", ["-c", "command -v jq"]).status == .exited(0)
+        if !hasJQ { print("passed over, since jq is missing: the list of commands on the tool's page") }
+        let runnable = blocks.filter { hasJQ || !$0.contains("jq ") }
         let place = try Workplace()
         let tools = (Tool.path as NSString).deletingLastPathComponent
         let script = try place.write(
             "page.sh",
-            "set -eu\ncd '\(place.directory)'\nPATH='\(tools)':$PATH\n" + blocks.joined()
+            "set -eu\ncd '\(place.directory)'\nPATH='\(tools)':$PATH\n" + runnable.joined()
         )
         let result = try await Tool.launch("/bin/sh", ["-x", script])
         #expect(result.status == .exited(0), "\(result)")

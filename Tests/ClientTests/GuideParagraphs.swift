@@ -42,7 +42,7 @@ private func outcome(status: Int, retryAfter: String?) -> Outcome {
             because: "HTTP \(status)"
         )
     case 401: .release(after: .seconds(300), closing: "login", because: "HTTP 401")
-    case 408, 425, 500...: .retry
+    case 408, 425, 500...: .retry(because: "HTTP \(status)")
     default: .fail("HTTP \(status)")
     }
 }

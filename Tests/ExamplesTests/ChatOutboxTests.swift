@@ -14,7 +14,6 @@ import FoundationNetworking
 @Suite("The chat outbox", .watched(minutes: 3))
 struct ChatOutboxTests {
     private static let conversations = ["1", "2", "3"]
-    /// So many that they are not all sent before the kill.
     private static let count = 12
 
     @Test(
@@ -161,9 +160,18 @@ extension ChatOutboxTests {
         return result.standardOutput.split(separator: "\n").map(String.init)
     }
 
+    /// How many messages the server accepts before further calls wait.
+    private static func setLimit(_ limit: String, of url: String) async throws {
+        var request = URLRequest(url: try #require(URL(string: url + "/limit")))
+        request.httpMethod = "PUT"
+        request.httpBody = Data(limit.utf8)
+        _ = try await URLSession.shared.data(for: request)
+    }
+
     /// Has messages sent, and kills the process when the server has some of them.
     private static func runAndKill(_ url: String, _ file: TemporaryFile) async throws {
-        for least in [3, 9, 15] {
+        for count in [3, 9, 15] {
+            try await setLimit("\(count)", of: url)
             let result = try await Subprocess.run(
                 program,
                 arguments: ["run", url],
@@ -172,11 +180,12 @@ extension ChatOutboxTests {
                 output: .discarded,
                 error: .discarded
             ) { execution in
-                while try await messages(of: url).count < least { try Task.checkCancellation() }
+                while try await messages(of: url).count < count { try Task.checkCancellation() }
                 try execution.send(signal: .kill)
             }
             #expect(result.terminationStatus == .signaled(SIGKILL))
         }
+        try await setLimit("inf", of: url)
     }
 
     /// The program lies beside the tests.

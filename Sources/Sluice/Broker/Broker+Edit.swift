@@ -125,8 +125,8 @@ extension Broker {
     ///
     /// The action in ``Because/parked(by:cause:error:since:)`` is skipped even if an action that sorts before
     /// it has arrived since, or others run beside it. The head is the next action to start by the queue's
-    /// discipline. `reason` becomes the dead letter's error. Returns ``HeadSkip/running(_:)`` while the head
-    /// runs: nothing has been changed; cancel it instead.
+    /// discipline. `reason` becomes the dead letter's error; without one the action's last error stays.
+    /// Returns ``HeadSkip/running(_:)`` while the head runs: nothing has been changed; cancel it instead.
     ///
     /// `action` is the one that the operator was shown (``QueueStatus/actionToSkip``). If another one would
     /// be skipped, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil` skips any.
@@ -134,7 +134,7 @@ extension Broker {
     public func skipHead(
         of queue: QueueName,
         only action: ActionID? = nil,
-        reason: String = "skipped"
+        reason: String? = nil
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
         let discipline = routes.admission.queues.saidDiscipline(of: queue)

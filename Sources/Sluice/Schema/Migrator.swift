@@ -8,7 +8,10 @@ package struct Migrator {
     package init(migrations: [Migration] = Migration.all) { self.migrations = migrations }
 
     /// Refuses a newer file, and one that lacks steps unless `makesMissing`; writes nothing.
-    package func check(_ connection: Connection, makesMissing: Bool = true) throws {
+    ///
+    /// - Returns: Whether the file has tables of the queues.
+    @discardableResult
+    package func check(_ connection: Connection, makesMissing: Bool = true) throws -> Bool {
         let applied = try applied(connection)
         guard makesMissing || applied.count >= migrations.count else {
             throw SluiceError(
@@ -18,7 +21,7 @@ package struct Migrator {
                     : "\(connection.path) is of an older version of Sluice; an enqueue or a run updates it"
             )
         }
-        guard let newest = applied.last, newest.number > migrations.count else { return }
+        guard let newest = applied.last, newest.number > migrations.count else { return !applied.isEmpty }
         throw SluiceError(
             .newerSchema,
             """

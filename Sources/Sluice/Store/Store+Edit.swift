@@ -75,7 +75,7 @@ extension Store {
     package func skipHead(
         of queue: QueueName,
         only action: ActionID? = nil,
-        error: String,
+        error: String?,
         by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> HeadSkip {
         try await write(sync: .owed) {

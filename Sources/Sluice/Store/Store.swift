@@ -8,6 +8,8 @@ internal import Synchronization
 /// Each of its calls is a transaction or a snapshot.
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
+    /// What the file was before this opening.
+    package let origin: DatabaseFile.Origin
     let file: DatabaseFile
     let writer: Writer
     let clock: any BrokerClock
@@ -59,13 +61,13 @@ package final class Store: Sendable {
         do {
             if isReadOnly {
                 (reader, writer) = try Self.openToRead(file, entered?.path, check, options)
-                (lookout, walPath) = (nil, nil)
+                (lookout, walPath, origin) = (nil, nil, .queues)
                 registration = entered?.registration
                 return
             }
-            let connection = try file.open(now: options.clock.now)
+            let (connection, before) = try file.open(now: options.clock.now)
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
-            walPath = connection.walPath
+            (walPath, origin) = (connection.walPath, before)
             check.connected(walPath: walPath)
             let core = TransactionCore(
                 connection: connection,

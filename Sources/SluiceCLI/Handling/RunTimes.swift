@@ -34,9 +34,7 @@ extension RunPolicy {
     ///   - limit: `nil` is no limit.
     ///   - option: The option that has set the limit.
     func times(within limit: Duration?, of option: String) throws -> RunTimes {
-        let given = (
-            grace: self.grace.map { Duration.seconds($0) }, patience: killAfter.map { Duration.seconds($0) }
-        )
+        let given = (grace: self.grace?.duration, patience: killAfter?.duration)
         guard let limit else {
             return RunTimes(
                 work: nil,

@@ -22,13 +22,13 @@ struct EnqueueFacts: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "When the action gets its place in the order; until then it blocks nothing.",
-            valueName: "time"
+            valueName: "span or time"
         )
     )
-    var notBefore: DateTime?
+    var notBefore: PointInTime?
 
-    @Option(help: ArgumentHelp("The action does not start after this time.", valueName: "time"))
-    var expiresAt: DateTime?
+    @Option(help: ArgumentHelp("The action does not start after this time.", valueName: "span or time"))
+    var expiresAt: PointInTime?
 
     @Option(
         help: ArgumentHelp("The version of the kind that the payload is written in.", valueName: "number")
@@ -107,9 +107,4 @@ struct EnqueueFacts: ParsableArguments {
     }
 }
 
-extension DateTime: ExpressibleByArgument {
-    init?(argument: String) { self.init(argument) }
-
-    var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
-}
 #endif

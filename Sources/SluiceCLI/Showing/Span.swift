@@ -2,12 +2,12 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// A duration on the command line: `90`, `90s`, `15m`, `2h`, `7d`.
+/// A duration on the command line: `90`, `90s`, `15m`, `2h`, `7d`, `2w`.
 struct Span: ExpressibleByArgument {
     let duration: Duration
 
     init?(argument: String) {
-        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
         let unit = argument.last.flatMap { units[$0] }
         let number = unit == nil ? argument : String(argument.dropLast())
         guard let value = Double(number), value.isFinite, value >= 0 else { return nil }
@@ -15,6 +15,10 @@ struct Span: ExpressibleByArgument {
         guard seconds <= Self.longest else { return nil }
         duration = .seconds(seconds)
     }
+
+    init(seconds: Int) { duration = .seconds(seconds) }
+
+    var defaultValueDescription: String { "\(duration.components.seconds)s" }
 
     /// A hundred years, the library's limit.
     private static let longest = 3_153_600_000.0

@@ -80,19 +80,34 @@ struct StoreOption: ParsableArguments {
         return file
     }
 
-    /// Opens the queues; a missing file or schema is made.
+    /// Opens the queues to run them; a missing file or schema is made.
     ///
     /// - Parameter lease: How long a server keeps the queues for this process; `nil` is the default.
     func open(_ options: BrokerOptions, lease: Duration? = nil) async throws -> any ToolBroker {
         guard let file else { return try await openServer(options, makesMissing: true, lease: lease) }
-        return try await Broker(file: file, options: options)
+        let broker = try await Broker(file: file, options: options)
+        // A slip in the path would look like a run of nothing.
+        if broker.store.origin == .empty { Terminal.remark("\(file) is new: it has no actions") }
+        remarkOnOthers(in: broker)
+        return broker
+    }
+
+    /// Says that the file was a database of others.
+    private func remarkOnOthers(in broker: Broker) {
+        guard let file, broker.store.origin == .others else { return }
+        Terminal.remark(
+            "the tables of the queues were added to \(file), a database that has tables of others"
+        )
     }
 
     /// Opens the queues to enqueue; a missing file or schema is made.
     func openToEnqueue() async throws -> any ToolBroker {
         var options = BrokerOptions()
         options.file.role = .enqueueOnly
-        return try await open(options)
+        guard let file else { return try await openServer(options, makesMissing: true) }
+        let broker = try await Broker(file: file, options: options)
+        remarkOnOthers(in: broker)
+        return broker
     }
 
     /// Opens existing queues; makes neither a file nor tables.

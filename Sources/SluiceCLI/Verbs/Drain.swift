@@ -44,11 +44,11 @@ struct Drain: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "End by then, with all commands: a span, 50s or 10m, or a time in ISO 8601.",
+            "End by then, with all commands: \(PointInTime.forms).",
             valueName: "span or time"
         )
     )
-    var deadline: Deadline?
+    var deadline: PointInTime?
 
     func validate() throws {
         let limit = deadline?.span(from: SystemClock().wallMicroseconds)

@@ -26,8 +26,9 @@ struct Enqueue: AsyncParsableCommand {
             date, other text is text, and a number is an integer or a real. All actions of a queue have one \
             type; others are refused.
 
-            TIMES are written like dates. --tag, --gate, --not-before, --expires-at, --payload-version, \
-            --group and --member apply to each enqueued action.
+            TIMES are written like dates, or as a span from now, such as 10m, 2h or 7d. --tag, --gate, \
+            --not-before, --expires-at, --payload-version, --group and --member apply to each enqueued \
+            action.
 
             KEYS AND GROUPS. With --key an action is stored once: if the key is taken in its queue, the \
             answer is the number of the action that has it, and nothing is stored; --key-policy replace \

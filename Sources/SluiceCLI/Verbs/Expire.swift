@@ -24,8 +24,8 @@ struct Expire: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The numbers of actions.", valueName: "id"), transform: ActionID.argument)
     var ids: [ActionID]
 
-    @Option(help: ArgumentHelp("The time, in ISO 8601; without a zone it is UTC.", valueName: "time"))
-    var at: DateTime?
+    @Option(help: ArgumentHelp("The time: \(PointInTime.forms).", valueName: "span or time"))
+    var at: PointInTime?
 
     @Flag(help: "They do not expire.")
     var never = false
@@ -37,11 +37,12 @@ struct Expire: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let end = at.map { "expires at \(Times.text($0.date))" } ?? "does not expire"
+        let date = at?.date
+        let end = date.map { "expires at \(Times.text($0))" } ?? "does not expire"
         try await output.change(ids, store, done: end, deferred: "after this attempt it \(end)") {
             broker,
             id throws(SluiceError) in
-            try await broker.setExpiry(id, at?.date)
+            try await broker.setExpiry(id, date)
         }
     }
 }

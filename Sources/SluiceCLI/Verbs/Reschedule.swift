@@ -19,6 +19,7 @@ struct Reschedule: AsyncParsableCommand {
 
             Example:
               sluice reschedule --file q.sqlite 17 --at 2026-12-24T18:00
+              sluice reschedule --file q.sqlite 17 --at 10m
               sluice reschedule --file q.sqlite 17 --now
 
             \(ExitStatus.help)
@@ -31,9 +32,9 @@ struct Reschedule: AsyncParsableCommand {
     var ids: [ActionID]
 
     @Option(
-        help: ArgumentHelp("When they are due, in ISO 8601; without a zone it is UTC.", valueName: "time")
+        help: ArgumentHelp("When they are due: \(PointInTime.forms).", valueName: "span or time")
     )
-    var at: DateTime?
+    var at: PointInTime?
 
     @Flag(help: "Make them due now.")
     var now = false
@@ -45,12 +46,13 @@ struct Reschedule: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let later = at.flatMap { $0.date > Date() ? $0.date : nil }
+        let date = at?.date
+        let later = date.flatMap { $0 > Date() ? $0 : nil }
         let done = later.map { "is scheduled for \(Times.text($0))" } ?? "is due now"
         try await output.change(ids, store, done: done, deferred: "it is not changed") {
             broker,
             id throws(SluiceError) in
-            try await broker.reschedule(id, notBefore: at?.date)
+            try await broker.reschedule(id, notBefore: date)
         }
     }
 }

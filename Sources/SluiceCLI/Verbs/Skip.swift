@@ -28,12 +28,10 @@ struct Skip: AsyncParsableCommand {
     )
     var queue: QueueName
 
-    @Option(help: ArgumentHelp("The error of the dead letter.", valueName: "text"))
-    var reason = Skip.defaultReason
+    @Option(help: ArgumentHelp("The error of the dead letter; without it, its last one.", valueName: "text"))
+    var reason: String?
 
     @OptionGroup var output: OutputOption
-
-    static let defaultReason = "skipped"
 
     func run() async throws {
         let skip = try await store.withBroker { try await $0.skipHead(of: queue, reason: reason) }

@@ -141,7 +141,7 @@ struct Watch: AsyncParsableCommand, Look {
                 return try await message("tried again: \(name)", queue, broker)
             case .skip(_, let head):
                 // Not another one that has become the head since the user saw it.
-                let skip = try await broker.skipHead(of: queue, only: head, reason: Skip.defaultReason)
+                let skip = try await broker.skipHead(of: queue, only: head, reason: nil)
                 return Skip.sentence(skip, name)
             case .open, .quit:
                 return ""

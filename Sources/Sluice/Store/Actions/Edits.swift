@@ -223,7 +223,7 @@ final class Edits: TransactionSubject {
     func skipHead(
         of name: QueueName,
         only expected: ActionID?,
-        error: String,
+        error: String?,
         by discipline: QueueDiscipline?
     ) throws(SQLiteError) -> HeadSkip {
         guard let queue = try core.knownQueue(named: name)?.id else { return .empty }
@@ -244,10 +244,12 @@ final class Edits: TransactionSubject {
         _ action: ActionID,
         only expected: ActionID?,
         of queue: QueueID,
-        error: String
+        error: String?
     ) throws(SQLiteError) -> HeadSkip {
         if let expected, action != expected { return .other(action) }
-        try failures.makeDeadLetter(action, of: queue, DeadLetterCause.skipped.rawValue, error: error)
+        let lastError = try StateRow.read(action, in: core).lastError
+        let cause = DeadLetterCause.skipped.rawValue
+        try failures.makeDeadLetter(action, of: queue, cause, error: error ?? lastError ?? cause)
         try blocks.liftBlock(of: action, in: queue)
         core.touch(queue)
         return .skipped(action)

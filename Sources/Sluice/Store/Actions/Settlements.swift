@@ -280,7 +280,7 @@ extension Statement {
 }
 
 /// The row of `sluice_state_rows`, or the defaults if it is missing.
-private struct StateRow {
+struct StateRow {
     var attempts = 0
     var lastError: String?
     var isSuspect = false

@@ -22,6 +22,14 @@ package struct DatabaseFile {
         }
     }
 
+    /// What the file was before it was opened.
+    package enum Origin: Sendable {
+        case queues
+        case empty
+        /// The tables of the queues were added to those of others.
+        case others
+    }
+
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
     /// The writer's page cache in KiB: measured to double the rate at 10,000 queues, by the order's index.
@@ -39,11 +47,11 @@ package struct DatabaseFile {
         self.options = options.file
     }
 
-    func open(now: Timestamp) throws(SluiceError) -> Connection {
+    func open(now: Timestamp) throws(SluiceError) -> (connection: Connection, origin: Origin) {
         do {
             try checkLibrary()
             switch location {
-            case .memory: return try openInMemory(now: now)
+            case .memory: return (try openInMemory(now: now), .empty)
             case .file(let path): return try openFile(path, now: now)
             }
         } catch {
@@ -73,7 +81,7 @@ package struct DatabaseFile {
         return connection
     }
 
-    private func openFile(_ path: String, now: Timestamp) throws -> Connection {
+    private func openFile(_ path: String, now: Timestamp) throws -> (Connection, Origin) {
         try StaleSideFiles.remove(besides: path)
         let hasWAL = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: path, mode: .write, vfs: vfs)
@@ -85,7 +93,7 @@ package struct DatabaseFile {
             let fault = "keeps its text in UTF-16, which sorts by other bytes"
             throw SluiceError(.unsupportedDatabase, "\(path) \(fault); use a file of its own")
         }
-        try Migrator().check(connection, makesMissing: options.makesMissing)
+        let hasQueues = try Migrator().check(connection, makesMissing: options.makesMissing)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
         try prepare(connection)
@@ -94,7 +102,7 @@ package struct DatabaseFile {
         connection.countWALFrames()
         try Migrator().migrate(connection, now: now)
         connection.setCheckpointOnClose(true)
-        return connection
+        return (connection, hasQueues ? .queues : isNew ? .empty : .others)
     }
 
     private func set(_ pragmas: [Pragma], _ connection: Connection) throws {

@@ -1,0 +1,112 @@
+#if CommandLineTool
+import Foundation
+import Sluice
+import Subprocess
+import TestSupport
+import Testing
+
+@testable import SluiceCLI
+
+@Suite("What a run says of its file, its concurrency and its failures", .watched) struct RunRemarkTests {
+    @Test("A new file is named by what runs it, as it could be a slip", arguments: ["run", "drain"])
+    func newFile(verb: String) async throws {
+        let place = try Workplace()
+        let arguments = ["--exec", "true"] + (verb == "run" ? ["--until-empty"] : [])
+        let first = try await Tool.run([verb, "--file", place.path] + arguments)
+        #expect(first.status == .exited(0))
+        #expect(first.errors.contains("\(place.path) is new: it has no actions"), "\(first)")
+        let second = try await Tool.run([verb, "--file", place.path] + arguments)
+        #expect(second.allErrors.isEmpty, "\(second)")
+    }
+
+    @Test("Tables that are added to a database of others are told of, once")
+    func database() async throws {
+        let place = try Workplace()
+        _ = try await place.sql("CREATE TABLE notes (text)")
+        let remark =
+            "the tables of the queues were added to \(place.path), a database that has tables of others"
+        let words = ["enqueue", "--file", place.path, "--queue", "q", "--kind", "k", "--payload", "1"]
+        let first = try await Tool.run(words)
+        #expect(first.status == .exited(0) && first.errors.contains(remark), "\(first)")
+        let second = try await Tool.run(words)
+        #expect(second.status == .exited(0) && second.errors.isEmpty, "\(second)")
+    }
+
+    @Test("It says that more could run than there are processors")
+    func processors() async throws {
+        let place = try Workplace()
+        let count = ProcessInfo.processInfo.activeProcessorCount
+        for number in 0...count { try await place.enqueue("w/\(number)") }
+        let more = try await place.sluice("run", "--exec", "exit 65", "--until-empty")
+        #expect(
+            more.errors.contains("as many as there are processors: for more give --concurrency"),
+            "\(more)"
+        )
+        let asked = try await place.sluice("run", "--exec", "true", "--until-empty", "--concurrency", "99")
+        #expect(!asked.errors.contains("processors"), "\(asked)")
+        try await place.enqueue("q", "q", "q")
+        let one = try await place.sluice("run", "--queue", "q", "--exec", "true", "--until-empty")
+        #expect(!one.errors.contains("processors"), "\(one)")
+    }
+
+    @Test("Spans are written alike in all options")
+    func spans() async throws {
+        let place = try Workplace()
+        let spans = [
+            "--timeout", "1m", "--retry-delay", "10ms", "--retry-limit", "2h", "--grace", "3s",
+            "--kill-after",
+            "1.5",
+        ]
+        let wrong = try await Tool.run(["run", "--file", place.path, "--exec", "true"] + spans)
+        #expect(wrong.status == .exited(64) && wrong.errors.contains("10ms"), "\(wrong)")
+        var right = spans
+        right[3] = "1w"
+        let result = try await Tool.run(
+            ["run", "--file", place.path, "--exec", "true", "--until-empty"] + right
+        )
+        #expect(result.status == .exited(0), "\(result)")
+        let long = try await Tool.run(["run", "--file", place.path, "--exec", "true", "--timeout", "600w"])
+        #expect(long.status == .exited(64) && long.errors.contains("--timeout is longer than ten years"))
+    }
+
+    @Test("A time can be a span from now, and a bare number is refused")
+    func times() async throws {
+        let place = try Workplace()
+        let words = ["enqueue", "--file", place.path, "--queue", "q", "--kind", "k", "--payload", "1"]
+        let start = Date()
+        try await #expect(
+            Tool.run(words + ["--not-before", "2h", "--expires-at", "1d"]).status == .exited(0)
+        )
+        let shown = try #require(try await place.sluice("show", "--id", "1", "--json").objects().first)
+        func hours(_ field: String) throws -> Double {
+            let text = try #require(shown[field] as? String)
+            let date = try Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+            return date.timeIntervalSince(start) / 3_600
+        }
+        #expect(try (2..<2.5).contains(hours("at")))
+        #expect(try (24..<24.5).contains(hours("expires_at")))
+        _ = try await place.sluice("reschedule", "1", "--at", "3h")
+        _ = try await place.sluice("expire", "1", "--at", "2w")
+        let later = try #require(try await place.sluice("show", "--id", "1", "--json").objects().first)
+        #expect(later["at"] as? String != shown["at"] as? String)
+        #expect(later["expires_at"] as? String != shown["expires_at"] as? String)
+        for number in ["1790000000", "50"] {
+            let result = try await Tool.run(words + ["--not-before", number])
+            #expect(result.status == .exited(64), "\(result)")
+        }
+    }
+
+    @Test("A skipped action keeps its last error, unless a reason is given")
+    func skip() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        _ = try await place.sluice("run", "--exec", "echo gone >&2; exit 65", "--until-empty")
+        _ = try await place.sluice("skip", "q")
+        let failed = try await Tool.run(["dead", "list", "--json", "--file", place.path]).objects()
+        #expect(failed.map { $0["error"] as? String } == ["exited with 65: gone"])
+        _ = try await place.sluice("skip", "q")
+        let never = try await Tool.run(["dead", "list", "--json", "--file", place.path]).objects()
+        #expect(never.first?["error"] as? String == "skipped")
+    }
+}
+#endif
