@@ -43,6 +43,16 @@ class Lists(Browsed):
         self.assertEqual(self.driver.current_url, place)
         self.assertEqual(self.texts("tbody th"), rows[3:])
 
+    def test_the_count_is_that_of_the_list(self):
+        """Also of dead letters that are newer than the facts which the page reads now and then."""
+        self.enqueue("other", {})
+        self.serve()
+        self.open("dead")
+        self.import_dead(3)
+        self.open("dead")
+        self.assertEqual(self.count("tbody tr"), 3)
+        self.assertEqual(self.text("#count"), "3 dead letters in all")
+
     def test_a_page_that_has_become_empty(self):
         """It says that there are others, and leads to them."""
         self.import_dead(51)
