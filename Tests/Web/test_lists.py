@@ -28,7 +28,7 @@ class Lists(Browsed):
         self.click("tbody tr:nth-child(2) input")
         self.press("Requeue")
         self.confirm("Requeue")
-        self.wait_for_text("2 requeued", "#progress")
+        self.wait_for_text("2 of 2, ended: 2 requeued", "#progress")
         self.press("Back to the list")
         self.assertEqual(self.driver.current_url, place)
         self.assertEqual(self.texts("tbody th"), rows[2:])

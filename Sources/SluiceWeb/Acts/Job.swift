@@ -92,9 +92,8 @@ final class Job: Sendable {
     /// Its sentence in the audit log: the name comes first, as a long sentence is cut.
     var auditedAct: String { "Job \(name): \(sentence)" }
 
-    /// The results so far, in words.
-    var summary: String {
-        let progress = now
+    /// Returns the results of a moment in words.
+    func summary(of progress: Progress) -> String {
         let words = progress.words
         return progress.isStopped ? "stopped after \(progress.count) of \(total): \(words)" : words
     }

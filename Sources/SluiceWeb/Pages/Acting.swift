@@ -72,7 +72,7 @@ struct Acting {
             }
             group.cancelAll()
         }
-        await site.audit.note(job.auditedAct, by: person, job.summary)
+        await site.audit.note(job.auditedAct, by: person, job.summary(of: job.now))
         job.finish()
     }
 

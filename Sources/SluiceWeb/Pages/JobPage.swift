@@ -29,7 +29,7 @@ struct JobPage {
                 <progress value="\(progress.count)" max="\(max(job.total, 1))" aria-label="Progress">\
                 </progress>
                 <p role="status">\(progress.count) of \(job.total)\(isEnded ? ", ended" : ""): \
-                \(job.summary)</p>\(isEnded ? back : visit.mayAct ? stop : "")\
+                \(job.summary(of: progress))</p>\(isEnded ? back : visit.mayAct ? stop : "")\
                 \(errors.isEmpty ? "" : "<ul>\(errors)</ul>")
                 """
             )
