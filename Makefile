@@ -66,8 +66,8 @@ bench-postgres: setup-tests  ## Measure the queues on PostgreSQL, beside plain S
 bench-check: setup-counts  ## Fail if a core loop takes more instructions than committed
 	Benchmarks/check
 
-build: setup  ## Build the library and the tool for use
-	swift build -c release --traits CommandLineTool
+build: setup  ## Build the tool for use, in two minutes
+	swift build -c release --traits CommandLineTool --product sluice
 
 format:  ## Rewrite the Swift files in the project's format
 	swift format --in-place --recursive --parallel $(SOURCES)

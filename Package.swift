@@ -202,28 +202,6 @@ let package = Package(
         // A disk, memory and a system that fail when a test asks them to.
         .target(name: "FaultVFS", dependencies: ["CSluiceSQLite"], path: "Tests/FaultVFS"),
         .testTarget(
-            name: "SluiceTests",
-            dependencies: [
-                "SluiceJSON",
-                libpq,
-                "CSluiceSQLite",
-                "FaultVFS",
-                "SluiceSQLite",
-                "Sluice",
-                "SluiceBackground",
-                "SluicePostgres",
-                "SluiceTestKit",
-                "TestSupport",
-                logging,
-                serviceLifecycle,
-                product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
-                product("InMemoryTracing", of: "swift-distributed-tracing", with: "Tracing"),
-                tracing,
-                subprocess,
-                systemPackage,
-            ]
-        ),
-        .testTarget(
             name: "SluiceObservationTests",
             dependencies: ["Sluice", "SluiceObservation", "SluiceSQLite", "SluiceTestKit", "TestSupport"]
         ),
@@ -338,6 +316,18 @@ let package = Package(
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu2x
 )
+
+// The tests of the engine, a target for each part, and what these have in common.
+let engineTests: [Target.Dependency] = [
+    "CSluiceSQLite", "FaultVFS", "Sluice", "SluiceBackground", "SluiceJSON", "SluicePostgres", "SluiceSQLite",
+    "SluiceTestKit", "TestSupport", libpq, logging, serviceLifecycle, subprocess, systemPackage, tracing,
+    product("InMemoryTracing", of: "swift-distributed-tracing", with: "Tracing"),
+    product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
+]
+package.targets.append(.testTarget(name: "EngineSupport", dependencies: engineTests))
+package.targets += ["StoreTests", "SchedulingTests", "BrokerTests", "SluiceTests", "PostgresTests"].map {
+    .testTarget(name: $0, dependencies: engineTests + ["EngineSupport"])
+}
 
 // `.ci/fuzz` sets it to libFuzzer's library: the tool becomes one too, and what reads input is instrumented.
 if let fuzzer = Context.environment["SLUICE_FUZZ"] {

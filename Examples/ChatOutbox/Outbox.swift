@@ -14,7 +14,7 @@ struct Outbox: Sendable {
     static func open(_ path: String) async throws -> Outbox {
         let pool = try openDatabase(path)
         var options = BrokerOptions()
-        // Without a logger the broker writes two warnings at most: see *Operating*.
+        // Without a logger the broker warns only of forgotten routes and gates: see *Operating*.
         options.logger = Logger(label: "chat.broker")
         return Outbox(pool: pool, broker: try await Broker(sharing: pool, options: options))
     }

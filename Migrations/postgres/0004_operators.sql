@@ -97,11 +97,6 @@ BEGIN
                       || upper(current_setting('transaction_isolation')),
             HINT = 'Call the function in a transaction of its own.';
     END IF;
-    -- A worker that makes a pool moves the lanes that are there, and waits for them; so this waits before it has one.
-    IF EXISTS (SELECT FROM unnest(queues) AS e (queue_id)
-               WHERE NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.queue_id = e.queue_id)) THEN
-        LOCK TABLE sluice_pool_rows IN ROW SHARE MODE;
-    END IF;
     -- Many at once, if they are free in a moment. Whoever waits for one must not hold the others: the wait is alone,
     -- and what it locked is free again after it.
     IF cardinality(queues) > 1 THEN
@@ -114,6 +109,10 @@ BEGIN
         INSERT INTO sluice_lane_rows (queue_id, pool)
         SELECT q.queue_id, sluice_pool_of(q.name) FROM sluice_queue_rows AS q WHERE q.queue_id = next_queue
         ON CONFLICT DO NOTHING;
+        -- The transaction may stay open while a worker makes a pool, which must not wait for it and does not see the
+        -- lane. So its pool is computed again, by who sees both.
+        INSERT INTO sluice_task_rows (what, detail)
+        SELECT 'pool', q.name FROM sluice_queue_rows AS q WHERE FOUND AND q.queue_id = next_queue;
         PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = next_queue FOR NO KEY UPDATE;
     END LOOP;
 END

@@ -119,7 +119,8 @@ static int make_unnamed_file(void) {
     int memory = memfd_create("sluice-payload", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
     // Kernels before 6.3 do not know that nobody wants to execute it.
     if (memory < 0 && errno == EINVAL) memory = memfd_create("sluice-payload", MFD_CLOEXEC);
-    if (memory >= 0 || errno != ENOSYS) return memory;
+    // A filter of system calls or a security module may refuse it.
+    if (memory >= 0 || (errno != ENOSYS && errno != EPERM && errno != EACCES)) return memory;
 #endif
     const char *directory = getenv("TMPDIR");
     char path[1024];

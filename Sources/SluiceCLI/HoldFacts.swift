@@ -37,20 +37,16 @@ struct HoldFacts: ParsableArguments {
     ) async throws -> (id: HoldID, earlier: [Sluice.Hold], members: [(name: String, value: String)]) {
         let holder = by ?? Self.user
         let form = try pattern.form()
-        let (id, earlier, isKnown) = try await store.withBroker { broker in
+        let (id, earlier) = try await store.withBroker { broker in
             let earlier = try await broker.holds().filter { hold in
                 guard case .exact(let queue) = form else { return hold.pattern == pattern }
                 return try hold.pattern.form().matches(queue)
             }
-            let isKnown = pattern == .all ? true : try await broker.hasQueues(matching: pattern)
+            if pattern != .all {
+                try await broker.remarkIfNone(matches: [pattern], ": the hold applies to those that will")
+            }
             let id = try await broker.hold(pattern, by: holder, reason: reason, for: span?.duration)
-            return (id, earlier, isKnown)
-        }
-        if !isKnown {
-            let name = Visible.text(pattern.rawValue)
-            Terminal.remark(
-                "no queue that has actions matches '\(name)': the hold applies to those that will"
-            )
+            return (id, earlier)
         }
         return (
             id, earlier,

@@ -164,11 +164,12 @@ extension RunPolicy {
     }
 
     /// Says at the start of a run why fewer commands run at the same time than one may expect.
-    func remark(by summary: RunSummary, isExec: Bool) async throws {
+    func remark(by summary: RunSummary, isExec: Bool, isServer: Bool) async throws {
         try await summary.remark(
             concurrency(isExec: isExec),
             by: concurrency != nil ? .option : isExec ? .processors : .default,
-            slots: rules.discipline.map(\.discipline.slots).max() ?? 1
+            rules,
+            isServer: isServer
         )
     }
 

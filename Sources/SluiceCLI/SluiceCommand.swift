@@ -81,21 +81,25 @@ struct SluiceCommand: AsyncParsableCommand {
     private static let parserPrefix = "Error: "
 
     /// Exits with the requested help, or with the error in the arguments.
-    private static func end(for error: any Error) -> Never {
-        let text = fullMessage(for: error)
+    ///
+    /// - Parameter command: Whose usage is shown.
+    private static func end(for error: any Error, of command: any ParsableCommand.Type) -> Never {
+        let text = command.fullMessage(for: error)
         guard exitCode(for: error) == .validationFailure, text.hasPrefix(parserPrefix) else {
             exit(withError: error)
         }
         Terminal.remark(lines: String(text.dropFirst(parserPrefix.count)))
         let arguments = CommandLine.arguments.dropFirst()
         let advice =
-            Verbs.adviceOnOption(among: arguments) ?? Verbs.adviceOnArgument(text, of: arguments.first)
+            Verbs.adviceOnOption(among: arguments) ?? Verbs.adviceOnFile(text, among: arguments)
+            ?? Verbs.adviceOnArgument(text, of: arguments.first)
         if let advice { Terminal.remark(advice) }
         exit(withError: ExitStatus.usage.exitCode)
     }
 
     /// Parses the arguments and runs the verb.
     static func main() async {
+        var kind: any ParsableCommand.Type = Self.self
         do {
             Surroundings.prepare()
             try Surroundings.checkArguments()
@@ -104,6 +108,7 @@ struct SluiceCommand: AsyncParsableCommand {
             try Threads.check()
             try Descriptors.check()
             var command = try await asyncParseAsRoot()
+            kind = type(of: command)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -117,10 +122,11 @@ struct SluiceCommand: AsyncParsableCommand {
             exit(withError: failure.status.exitCode)
         } catch let error as SluiceError {
             Terminal.remark(error.description)
+            if error.code == .databaseLocked { Terminal.remark("`sluice doctor` names the process") }
             await Terminal.flush()
             exit(withError: ExitStatus(error.code).exitCode)
         } catch {
-            end(for: error)
+            end(for: error, of: kind)
         }
     }
 }

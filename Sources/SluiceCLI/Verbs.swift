@@ -1,6 +1,14 @@
 #if CommandLineTool
 internal import ArgumentParser
 
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
 /// Suggestions for unknown verbs and options.
 enum Verbs {
     /// Words of other tools, and of other parts of this one.
@@ -36,6 +44,13 @@ enum Verbs {
             }
         }
         return nil
+    }
+
+    /// Returns what to say besides the parser's message if one of the arguments is the file that it misses.
+    static func adviceOnFile(_ message: String, among arguments: some Sequence<String>) -> String? {
+        guard message.contains("give one of --file and --postgres") else { return nil }
+        let path = arguments.dropFirst().first { !$0.hasPrefix("-") && access($0, F_OK) == 0 }
+        return path.map { "\(Visible.text($0)) is given as --file \(Visible.text($0))" }
     }
 
     /// Verbs that take queues by an option alone.

@@ -30,6 +30,8 @@ package enum JSONGrammar {
         if text.utf8.starts(with: byteOrderMark) {
             return "is not JSON: it begins with a byte order mark (EF BB BF)"
         }
-        return accepts(text, depth: deepest) ? "is nested deeper than \(maximumDepth)" : "is not JSON"
+        if accepts(text, depth: deepest) { return "is nested deeper than \(maximumDepth)" }
+        let isText = text.first { !$0.isWhitespace }?.isLetter == true
+        return isText ? "is not JSON: text needs quotes, as in \"Ada\"" : "is not JSON"
     }
 }

@@ -14,7 +14,7 @@ import Testing
         let arguments = ["--exec", "true"] + (verb == "run" ? ["--until-empty"] : [])
         let first = try await Tool.run([verb, "--file", place.path] + arguments)
         #expect(first.status == .exited(0))
-        #expect(first.errors.contains("\(place.path) is new: it has no actions"), "\(first)")
+        #expect(first.errors.contains("\(place.path) is new"), "\(first)")
         let second = try await Tool.run([verb, "--file", place.path] + arguments)
         #expect(second.allErrors.isEmpty, "\(second)")
     }
@@ -47,6 +47,26 @@ import Testing
         try await place.enqueue("q", "q", "q")
         let one = try await place.sluice("run", "--queue", "q", "--exec", "true", "--until-empty")
         #expect(!one.errors.contains("processors"), "\(one)")
+    }
+
+    @Test("It says why fewer run at a time than asked, whatever keeps them")
+    func fewer() async throws {
+        let place = try Workplace()
+        try await place.enqueue("a", "a", "b", "b")
+        func run(_ more: String...) async throws -> String {
+            let arguments = ["run", "--file", place.path, "--exec", "exit 65", "--concurrency", "8"]
+            return try await Tool.run(arguments + more + ["--until-empty"]).errors
+        }
+        let two = "2 commands run at a time, as all 4 actions are in 2 queues, which keep their order"
+        #expect(try await run().contains(two))
+        _ = try await place.sluice("retry", "--all")
+        // The pattern meets no queue.
+        #expect(try await run("--discipline", "q/*=concurrent:8").contains(two))
+        _ = try await place.sluice("retry", "--all")
+        let more = try await run("--discipline", "a=concurrent:8")
+        #expect(more.contains("3 commands run at a time"), "\(more)")
+        _ = try await place.sluice("retry", "--all")
+        #expect(try await !run("--discipline", "concurrent:8").contains("at a time"))
     }
 
     @Test("Spans are written alike in all options")

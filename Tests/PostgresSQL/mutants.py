@@ -134,6 +134,16 @@ MUTANTS = {
         "passing_over.patterns_of_many",
         ("0003", "IF moves_lanes AND sluice_pool_of(head.name) <> head.pool THEN", "IF false THEN"),
     ),
+    "the pool of an act's lane": Mutant(
+        "passing_over.registering_beside_acts",
+        ("0004", "WHERE FOUND AND q.queue_id = next_queue", "WHERE false"),
+    ),
+    "no wait for an act's lane": Mutant(
+        "passing_over.registering_beside_acts",
+        ("0004", "        INSERT INTO sluice_lane_rows (queue_id, pool)\n        SELECT q.queue_id, sluice_pool_of(q.name)",
+         "        LOCK TABLE sluice_pool_rows IN ROW SHARE MODE;\n"
+         "        INSERT INTO sluice_lane_rows (queue_id, pool)\n        SELECT q.queue_id, sluice_pool_of(q.name)"),
+    ),
     "no wait for who makes a pool": Mutant(
         "passing_over.registering_beside_steps",
         ("0003", "LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;\n        PERFORM", "PERFORM"),

@@ -319,6 +319,30 @@ def registering_beside_steps(db):
 
 
 @group
+def registering_beside_acts(db):
+    """An act that has made a lane and stays open keeps no worker from making pools; the lane gets to its own (G9)."""
+    first, _ = db.enqueue("a/1"), db.enqueue("b/1")
+    application = db.another(autocommit=False)
+    application.all("SELECT sluice_set_tag(%s, 'tag')", first)
+    made = []
+    routes = [route(0, pattern="a/*"), route(1, pattern="b/*")]
+    new = db.another().later(lambda: made.append(Worker(db, *routes)))
+    check("who makes a pool does not wait for the act", (new.waits(), new.result()), (False, None))
+    worker = made[0]
+    check("the other queues run", names(worker.step()), ["b/1"])
+    worker.drain()
+    application.commit()
+    do_chores(worker)
+    check("the queue of the act runs when it has been committed", names(worker.step()), ["a/1"])
+    check(
+        "in its pool, and nothing is left to do",
+        (db.value("SELECT p.pattern FROM sluice_lane_rows AS l JOIN sluice_pool_rows AS p USING (pool) "
+                  "JOIN sluice_queue_rows AS q USING (queue_id) WHERE q.name = 'a/1'"), db.count("task")),
+        ("a/*", 0),
+    )
+
+
+@group
 def many_patterns(db):
     """Registering is linear in the patterns (G12)."""
     times = []

@@ -107,11 +107,11 @@ extension Broker {
                 if found.isNamed, options.hasLogger {
                     options.warn(ofQueuesWithoutRoute: found.unnamed)
                 } else if found.hasRouteless, !oversights.hasReportedRouteless,
-                    let (first, count) = try await store.queuesWithoutRoute()
+                    let queues = try await store.queuesWithoutRoute()
                 {
                     // The file has known them for longer than this broker, or no logger has heard of them.
                     oversights.noteRoutelessReport()
-                    options.warn(ofQueuesWithoutRoute: first, count)
+                    options.warn(of: queues)
                 }
             }
             options.warn(of: oversights.new(try await store.patternsWithoutQueue(patterns)))
@@ -128,11 +128,10 @@ extension BrokerOptions {
     }
 
     /// Warns of queues whose heads have no route.
-    func warn(ofQueuesWithoutRoute first: QueueName, _ count: Int) {
-        oversightLogger.warning(
-            "actions wait for a route that nobody has added",
-            metadata: ["queue": "\(first)", "count": "\(count)"]
-        )
+    func warn(of queues: Store.Routeless) {
+        var facts: Logger.Metadata = ["queue": "\(queues.first)", "count": "\(queues.count)"]
+        if let kind = queues.kind { facts["kind"] = "\(kind)" }
+        oversightLogger.warning("actions wait for a route that nobody has added", metadata: facts)
     }
 
     /// Warns of patterns of routes that no queue matches.

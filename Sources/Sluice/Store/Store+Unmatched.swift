@@ -15,15 +15,24 @@ extension Store {
         }
     }
 
-    /// Returns the first queue whose head has no route, and how many there are; `nil` if there is none.
-    func queuesWithoutRoute() async throws -> (first: QueueName, count: Int)? {
+    /// The queues whose heads have no route.
+    struct Routeless {
+        let first: QueueName
+        /// What the first one lacks a route for, if others of its name have one.
+        let kind: String?
+        let count: Int
+    }
+
+    /// Returns the queues whose heads have no route; `nil` if there is none.
+    func queuesWithoutRoute() async throws -> Routeless? {
         try await read { connection in
             try connection.cached(
                 """
-                SELECT min(name), count(*) FROM sluice_queue_rows
-                WHERE blocked_by IN ('no route', 'unknown kind')
+                SELECT q.name, iif(q.blocked_by = 'unknown kind', a.kind, NULL), count(*) OVER ()
+                FROM sluice_queue_rows AS q LEFT JOIN sluice_action_rows AS a ON a.id = q.blocked_action_id
+                WHERE q.blocked_by IN ('no route', 'unknown kind') ORDER BY q.name LIMIT 1
                 """
-            ).first { row in row.optionalText(0).map { (QueueName($0), row.count(1)) } } ?? nil
+            ).first { Routeless(first: QueueName($0.text(0)), kind: $0.optionalText(1), count: $0.count(2)) }
         }
     }
 

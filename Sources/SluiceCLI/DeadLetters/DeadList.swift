@@ -41,6 +41,9 @@ struct DeadList: AsyncParsableCommand, Look {
                 limit: selection.readLimit
             )
         }
+        if found.isEmpty, selection.pattern != .all {
+            Terminal.remark("no dead letter is of a queue that matches '\(Visible.text(selection.queue))'")
+        }
         let letters = selection.cut(found, named: "dead letters")
         guard !output.json else { return Terminal.answer(letters.map { JSONText.object($0.members) }) }
         var table = Table([

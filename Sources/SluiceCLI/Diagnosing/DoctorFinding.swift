@@ -208,7 +208,10 @@ struct DoctorFinding {
             "unknown kind": (
                 "at an action of an unknown kind", "run a program that has a route for the kind"
             ),
-            "no route": ("without a route", "run a program that has a route for the queues"),
+            "no route": (
+                "without a route",
+                "run a program that has a route for the queues, or `sluice run` without --queue"
+            ),
         ]
         var findings = states.compactMap { state, count in
             stopped[state].map { problem("\(queues(count)) \(count == 1 ? "is" : "are") \($0)", $1) }

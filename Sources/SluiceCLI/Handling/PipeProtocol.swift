@@ -34,7 +34,7 @@ enum PipeProtocol {
             throw Refusal("it is not valid JSON")
         }
         do {
-            return try JSONDecoder().decode(Answer.self, checking: text)
+            return try JSONDecoder().decode(Answer.self, checking: withoutHalfPairs(text))
         } catch DecodingError.keyNotFound(let key, _) {
             throw Refusal("'\(key.stringValue)' is missing")
         } catch DecodingError.typeMismatch(_, let context) {
@@ -43,6 +43,33 @@ enum PipeProtocol {
         } catch {
             throw Refusal("it is not valid JSON")
         }
+    }
+
+    /// Replaces the escape of half a pair of surrogates, which is no text, as decoders of UTF-8 do.
+    ///
+    /// Handlers send them in a reason with a file's name that is not UTF-8, and the outcome counts.
+    private static func withoutHalfPairs(_ text: String) -> String {
+        guard text.contains(/\\u[dD][89a-fA-F]/) else { return text }
+        var (bytes, rest) = ([UInt8](), Array(text.utf8)[...])
+        while let first = rest.first {
+            let length = first != UInt8(ascii: "\\") ? 1 : unit(rest) == nil ? 2 : 6
+            switch unit(rest) {
+            case .some(0xD800...0xDBFF) where (0xDC00...0xDFFF).contains(unit(rest.dropFirst(6)) ?? 0):
+                bytes += rest.prefix(12)
+                rest = rest.dropFirst(12)
+                continue
+            case .some(0xD800...0xDFFF): bytes += Array(#"\uFFFD"#.utf8)
+            default: bytes += rest.prefix(length)
+            }
+            rest = rest.dropFirst(length)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads the escape of a code unit at the start of a text.
+    private static func unit(_ text: ArraySlice<UInt8>) -> UInt16? {
+        guard text.starts(with: Array(#"\u"#.utf8)) else { return nil }
+        return UInt16(String(decoding: text.dropFirst(2).prefix(4), as: UTF8.self), radix: 16)
     }
 
     /// Returns the action of a line that is not a valid answer: the id in its object, as far as it can be

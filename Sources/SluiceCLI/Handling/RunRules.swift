@@ -42,6 +42,14 @@ struct RunRules: ParsableArguments {
         }
     }
 
+    /// Returns how many actions of a queue may run at the same time.
+    func slots(of queue: QueueName) throws -> Int {
+        let fitting = try discipline.filter { try $0.pattern?.form().matches(queue) ?? true }
+        // The most specific pattern decides, and none is the least specific.
+        let chosen = fitting.max { $0.pattern?.rawValue.count ?? -1 < $1.pattern?.rawValue.count ?? -1 }
+        return chosen?.discipline.slots ?? 1
+    }
+
     /// The options of queues by pattern.
     ///
     /// - Parameter patterns: The queues of the run, which a discipline without a pattern and batches are for.

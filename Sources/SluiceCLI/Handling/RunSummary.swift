@@ -29,26 +29,35 @@ struct RunSummary: Sendable {
     /// - Parameters:
     ///   - concurrency: How many may run at the same time.
     ///   - reason: Why it is that number.
-    ///   - slots: The most of one queue, by the disciplines.
-    func remark(_ concurrency: Int, by reason: Reason, slots: Int) async throws {
+    ///   - rules: How many of a queue may.
+    ///   - isServer: Whether the queues are on a server.
+    func remark(_ concurrency: Int, by reason: Reason, _ rules: RunRules, isServer: Bool) async throws {
+        let slots = rules.discipline.map(\.discipline.slots).max() ?? 1
         if slots > concurrency {
             return Terminal.remark(
                 "\(concurrency) commands run at the same time, where the discipline allows \(slots): "
                     + "give --concurrency \(slots)"
             )
         }
-        if reason == .processors { return try await remarkOnProcessors(concurrency, slots: slots) }
-        guard reason == .option, concurrency > 1, slots == 1 else { return }
-        var found: [QueueStatus] = []
-        for pattern in patterns where found.count < 2 {
-            found += try await broker.statuses(matching: pattern, in: nil, limit: 2)
+        if reason == .processors { return try await remarkOnProcessors(concurrency, rules) }
+        guard reason == .option else { return }
+        var found: [QueueName: QueueStatus] = [:]
+        for pattern in patterns where found.count < concurrency {
+            for status in try await broker.statuses(matching: pattern, in: nil, limit: concurrency) {
+                found[status.queue] = status
+            }
         }
-        guard found.count == 1, found[0].depth > 1 else { return }
-        let queue = Visible.text(found[0].queue.rawValue)
+        let count = found.values.reduce(0) { $0 + $1.depth }
+        let beside = try found.values.reduce(0) { $0 + min($1.depth, try rules.slots(of: $1.queue)) }
+        guard beside < min(count, concurrency) else { return }
+        let queue = found.keys.first.map { Visible.text($0.rawValue) } ?? ""
+        let place =
+            found.count == 1 ? "the queue '\(queue)', which keeps" : "\(found.count) queues, which keep"
+        let discipline = isServer ? "" : "give --discipline concurrent:\(concurrency), or "
         Terminal.remark(
-            "1 command runs at a time, as all \(found[0].depth) actions are in the queue '\(queue)', which "
-                + "keeps their order: for \(concurrency) at a time give --discipline "
-                + "concurrent:\(concurrency), or enqueue with --queue-field"
+            "\(beside == 1 ? "1 command runs" : "\(beside) commands run") at a time, as all \(count) actions "
+                + "are in \(place) their order: for \(concurrency) at a time \(discipline)enqueue with "
+                + "--queue-field"
         )
     }
 
@@ -56,11 +65,11 @@ struct RunSummary: Sendable {
     private static let mayRun: Set<QueueStatus.State> = [.ready, .running, .stopped]
 
     /// Says that more could run than there are processors.
-    private func remarkOnProcessors(_ concurrency: Int, slots: Int) async throws {
+    private func remarkOnProcessors(_ concurrency: Int, _ rules: RunRules) async throws {
         var count = 0
         for pattern in patterns where count <= concurrency {
             count += try await broker.statuses(matching: pattern, in: Self.mayRun, limit: concurrency + 1)
-                .reduce(0) { $0 + min($1.depth, slots) }
+                .reduce(0) { $0 + min($1.depth, try rules.slots(of: $1.queue)) }
         }
         guard count > concurrency else { return }
         let commands =
@@ -70,25 +79,31 @@ struct RunSummary: Sendable {
 
     /// Says that what was chosen matches no queue that has actions, if there are such queues.
     func remarkIfNothingMatches() async throws {
-        guard !patterns.contains(.all) else { return }
-        for pattern in patterns where try await broker.hasQueues(matching: pattern) { return }
-        guard try await broker.hasQueues(matching: .all) else { return }
-        let names = patterns.map { "'\(Visible.text($0.rawValue))'" }.joined(separator: " or ")
-        Terminal.remark("no queue that has actions matches \(names)")
+        guard !patterns.contains(.all), try await broker.hasQueues(matching: .all) else { return }
+        try await broker.remarkIfNone(matches: patterns)
     }
 
     /// Says how far the run is, whenever that has changed, until the task is cancelled.
     func showProgress() async {
-        var last = Statistics()
+        var last: Statistics?
         while !Task.isCancelled {
             do { try await Task.sleep(for: Self.interval) } catch { return }
             let now = broker.statistics
-            if now != last, let line = line(now) {
-                let error = now.retried > last.retried ? await lastError() : nil
+            guard now != last else { continue }
+            if let line = line(now) {
+                let error = now.retried > last?.retried ?? 0 ? await lastError() : nil
                 Terminal.remark("so far \(line), \(now.running) running" + (error.map { "; \($0)" } ?? ""))
             }
+            if now.running == 0 { await remarkIfStuck() }
             last = now
         }
+    }
+
+    /// Says which actions need a person, where nothing else would: the run goes on.
+    private func remarkIfStuck() async {
+        // The next interval tries again what cannot be read now.
+        guard let left = try? await broker.workLeft(of: patterns) else { return }
+        if let stuck = Leftovers.stuckWords(left) { Terminal.remark(stuck) }
     }
 
     /// Returns why a queue of the run waits for its retry.

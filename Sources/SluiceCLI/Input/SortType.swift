@@ -4,7 +4,7 @@ internal import Sluice
 internal import SluiceJSON
 
 /// The types of sort key on the command line.
-enum SortType: Hashable, ExpressibleByArgument, CaseIterable {
+enum SortType: Hashable, Sendable, ExpressibleByArgument, CaseIterable {
     /// Detected from the value: a date, an integer, a number, else text.
     case auto
     case date

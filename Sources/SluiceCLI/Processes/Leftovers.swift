@@ -16,10 +16,8 @@ enum Leftovers {
         isLimited: Bool
     ) async throws -> ExitStatus {
         let left = try await broker.workLeft(of: patterns)
-        let stuck = WorkLeft.Obstacle.allCases.reduce(0) { $0 + left.count($1) }
-        if stuck > 0 {
-            Terminal.remark("\(queues(stuck)) actions: \(obstacles(left)); see `sluice queues`")
-        }
+        let stuck = stuckWords(left)
+        if let stuck { Terminal.remark(stuck) }
         switch left.next {
         case .none: break
         case .now: Terminal.remark("work is left that could run")
@@ -29,18 +27,26 @@ enum Leftovers {
         if left.elsewhereCount > 0 {
             Terminal.remark("\(queues(left.elsewhereCount)) an action that runs in another process")
         }
-        if stuck > 0 { return .leftover }
+        if stuck != nil { return .leftover }
         guard left.next != .none || left.elsewhereCount > 0 else { return .success }
         return isLimited ? .unfinished : .leftover
     }
 
+    /// Returns which actions need a person; `nil` if none does.
+    static func stuckWords(_ left: WorkLeft) -> String? {
+        let stuck = WorkLeft.Obstacle.allCases.reduce(0) { $0 + left.count($1) }
+        return stuck > 0 ? "\(queues(stuck)) actions: \(obstacles(left)); see `sluice queues`" : nil
+    }
+
     /// Reports the reason of a long wait of an idle run.
     ///
+    /// - Parameter isLimited: Whether the run may end before.
     /// - Returns: Whether it was reported.
-    static func tell(_ wait: IdleWait) -> Bool {
+    static func tell(_ wait: IdleWait, isLimited: Bool) -> Bool {
         guard wait.isLong else { return false }
         let time = wait.delay.map { "the first is due in \(Times.span($0))" } ?? "another process runs it"
-        Terminal.remark("\(queues(wait.queueCount)) work for later, which is waited for: \(time)")
+        let work = isLimited ? "work for later" : "work for later, which is waited for"
+        Terminal.remark("\(queues(wait.queueCount)) \(work): \(time)")
         return true
     }
 

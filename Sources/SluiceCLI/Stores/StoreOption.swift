@@ -86,27 +86,32 @@ struct StoreOption: ParsableArguments {
     func open(_ options: BrokerOptions, lease: Duration? = nil) async throws -> any ToolBroker {
         guard let file else { return try await openServer(options, makesMissing: true, lease: lease) }
         let broker = try await Broker(file: file, options: options)
-        // A slip in the path would look like a run of nothing.
-        if broker.store.origin == .empty { Terminal.remark("\(file) is new: it has no actions") }
-        remarkOnOthers(in: broker)
+        remarkOnOrigin(of: broker)
         return broker
     }
 
-    /// Says that the file was a database of others.
-    private func remarkOnOthers(in broker: Broker) {
-        guard let file, broker.store.origin == .others else { return }
-        Terminal.remark(
-            "the tables of the queues were added to \(file), a database that has tables of others"
-        )
+    /// Says that the file is new, which a slip in its path would make it too, or was a database of others.
+    private func remarkOnOrigin(of broker: Broker, namesNew: Bool = true) {
+        guard let file else { return }
+        switch broker.store.origin {
+        case .queues: break
+        case .empty: if namesNew { Terminal.remark("\(file) is new: there was no such file of queues") }
+        case .others:
+            Terminal.remark(
+                "the tables of the queues were added to \(file), a database that has tables of others"
+            )
+        }
     }
 
     /// Opens the queues to enqueue; a missing file or schema is made.
-    func openToEnqueue() async throws -> any ToolBroker {
+    ///
+    /// - Parameter namesNew: Whether a new file is named, as by a slip one action would never run.
+    func openToEnqueue(namesNew: Bool = false) async throws -> any ToolBroker {
         var options = BrokerOptions()
         options.file.role = .enqueueOnly
         guard let file else { return try await openServer(options, makesMissing: true) }
         let broker = try await Broker(file: file, options: options)
-        remarkOnOthers(in: broker)
+        remarkOnOrigin(of: broker, namesNew: namesNew)
         return broker
     }
 

@@ -75,5 +75,15 @@ extension ToolBroker {
     func hasQueues(matching pattern: QueuePattern) async throws -> Bool {
         try await !statuses(matching: pattern, in: nil, limit: 1).isEmpty
     }
+
+    /// Says that no queue that has actions matches any of the patterns, which may be a slip.
+    ///
+    /// - Parameter effect: What follows from it.
+    func remarkIfNone(matches patterns: [QueuePattern], _ effect: String = "") async throws {
+        for pattern in patterns where try await hasQueues(matching: pattern) { return }
+        if patterns.contains(.all) { return Terminal.remark("no queue has actions") }
+        let names = patterns.map { "'\(Visible.text($0.rawValue))'" }.joined(separator: " or ")
+        Terminal.remark("no queue that has actions matches \(names)\(effect)")
+    }
 }
 #endif

@@ -24,7 +24,9 @@ struct Actions: AsyncParsableCommand, Look {
 
     func run() async throws {
         let found = try await store.withReader { broker in
-            try await broker.actionSummaries(selection.pattern, limit: selection.readLimit)
+            let found = try await broker.actionSummaries(selection.pattern, limit: selection.readLimit)
+            if found.isEmpty { try await broker.remarkIfNone(matches: [selection.pattern]) }
+            return found
         }
         let actions = selection.cut(found, named: "actions")
         Terminal.answer(output.json ? actions.map(\.json) : ActionSummary.table(actions).lines(output.paint))

@@ -82,7 +82,7 @@ struct Drain: AsyncParsableCommand {
                 stop: stop
             )
             let summary = try await RunSummary(broker: broker, patterns: policy.patterns)
-            try await policy.remark(by: summary, isExec: isExec)
+            try await policy.remark(by: summary, isExec: isExec, isServer: store.isServer)
             try await summary.remarkIfNothingMatches()
             let progress = Task { await summary.showProgress() }
             if let file = broker as? Broker {
@@ -105,7 +105,9 @@ struct Drain: AsyncParsableCommand {
     /// Runs the queues until nothing is left that is due before the end.
     private func drainServer(_ run: QueueRun) async throws {
         let (broker, patterns, limit) = (run.broker, policy.patterns, run.times.work ?? Self.longestPause)
-        try await run.run { await broker.waitUntilIdle(patterns, within: limit, telling: Leftovers.tell) }
+        try await run.run {
+            await broker.waitUntilIdle(patterns, within: limit) { Leftovers.tell($0, isLimited: false) }
+        }
     }
 
     /// Runs the broker as in processing time that the system has granted.

@@ -154,7 +154,7 @@ extension Enqueue {
             sortKey: key,
             payload: try payload ?? Self.standardInput()
         )
-        let broker = try await store.openToEnqueue()
+        let broker = try await store.openToEnqueue(namesNew: true)
         do {
             let ids = try await broker.enqueue(raw: [action], facts.options, options: nil)
             await broker.close()

@@ -46,6 +46,9 @@ struct Move: AsyncParsableCommand {
     func run() async throws {
         let isComplete = try await store.withBroker { broker in
             var isComplete = true
+            if let to, try await !broker.hasQueues(matching: QueuePattern(to.rawValue)) {
+                Terminal.remark("'\(Visible.text(to.rawValue))' had no actions before")
+            }
             // In reverse order, since each is put before the previous one.
             for id in front ? ids.reversed() : ids {
                 let change = try await move(id, broker)

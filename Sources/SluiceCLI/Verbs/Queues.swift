@@ -61,6 +61,7 @@ struct Queues: AsyncParsableCommand, Look {
     func run() async throws {
         let found = try await store.withReader { broker in
             let found = try await broker.lookBesideLocks { try await find(broker) }
+            if found.isEmpty { try await broker.remarkIfNone(matches: [selection.pattern]) }
             if !output.json { await broker.remarkOnOwners() }
             return found
         }

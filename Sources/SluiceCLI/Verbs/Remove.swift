@@ -59,6 +59,7 @@ struct Remove: AsyncParsableCommand {
             if let tag {
                 answer(try await broker.cancel(tag: tag))
             } else if let pattern {
+                try await broker.remarkIfNone(matches: [pattern])
                 answer(try await broker.cancel(queues: pattern))
             } else {
                 return try await removeEach(broker)

@@ -87,7 +87,8 @@ struct Run: AsyncParsableCommand {
             queue for this process while its lease (--lease) lasts. A process that is cut off from the \
             server cancels its commands after two thirds of the lease, so that they have ended when another \
             one takes over. If sluice is killed, its actions wait for the end of the lease. A stopped run \
-            gives its queues back at once.
+            gives its queues back at once. A process that is stopped (Ctrl-Z) renews no lease, and its \
+            commands run on: continue or end it before the lease is over.
 
             \(RunPolicy.orderHelp)
 
@@ -150,7 +151,7 @@ struct Run: AsyncParsableCommand {
                 stop: stop
             )
             let summary = try await RunSummary(broker: broker, patterns: policy.patterns)
-            try await policy.remark(by: summary, isExec: isExec)
+            try await policy.remark(by: summary, isExec: isExec, isServer: store.isServer)
             try await summary.remarkIfNothingMatches()
             let progress = Task { await summary.showProgress() }
             let status = try await runQueues(run)
@@ -168,8 +169,9 @@ struct Run: AsyncParsableCommand {
     /// - Returns: The exit status.
     private func runQueues(_ run: QueueRun) async throws -> ExitStatus {
         let (broker, patterns) = (run.broker, policy.patterns)
+        let isLimited = span != nil
         let wait: @Sendable () async -> Void = {
-            await broker.waitUntilIdle(patterns, within: nil, telling: Leftovers.tell)
+            await broker.waitUntilIdle(patterns, within: nil) { Leftovers.tell($0, isLimited: isLimited) }
         }
         try await run.run(until: untilEmpty ? wait : nil)
         if run.stop.count > 0 { return .success }

@@ -77,8 +77,8 @@ struct Show: AsyncParsableCommand, Look {
             let paint = output.paint
             Terminal.answer(Facts.lines(state.facts(more), paint) + FailedAttempt.lines(history, paint))
         }
-        // Also an action that has succeeded may be unknown after some time.
-        if state.phase == .ended(.unknown) { throw Failure(.leftover) }
+        guard state.phase == .ended(.unknown) else { return }
+        throw Failure(.leftover, "\(id) is not in the file: it has succeeded or was removed, or never was")
     }
 
     private func show(queue name: String) async throws {

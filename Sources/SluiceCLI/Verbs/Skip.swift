@@ -58,7 +58,7 @@ struct Skip: AsyncParsableCommand {
         case .skipped(let id): "\(id) is skipped; `sluice dead requeue \(id)` puts it back"
         case .running(let id): "\(id) runs and is left as it is; `sluice remove \(id)` cancels it"
         case .other(let id): "nothing is skipped: by now it would be \(id) of \(queue)"
-        case .empty: "nothing waits in the order of \(queue): see `sluice actions`"
+        case .empty: "\(queue) has nothing to skip: it is empty, or all its actions are scheduled for later"
         }
     }
 }

@@ -73,13 +73,7 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .closed: SluiceError(.closed, "\(task): the broker was closed")
         case .cannotConnect(let reason):
-            // The word is the server's own: it was reached.
-            SluiceError(
-                .cannotOpen,
-                reason.contains("FATAL:")
-                    ? "\(task): the server refuses the connection: \(reason)"
-                    : "\(task): the server cannot be reached: \(reason)"
-            )
+            SluiceError(.cannotOpen, "\(task): \(Self.headline(of: reason)): \(reason)")
         case .lost(let reason):
             SluiceError(
                 .connectionLost,
@@ -92,13 +86,28 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Returns why there is no connection, by the words of the server or of libpq.
+    private static func headline(of reason: String) -> String {
+        // The word is the server's own: it was reached.
+        if reason.contains("FATAL:") { return "the server refuses the connection" }
+        if reason.contains("session is") || reason.contains("hot standby") || reason.contains("standby mode")
+        {
+            return "the server is of the wrong kind"
+        }
+        let isAddress = ["connection string", "connection option", "invalid", "URI"].contains {
+            reason.contains($0)
+        }
+        return isAddress ? "the address cannot be used" : "the server cannot be reached"
+    }
+
     /// For logs: as users see it, since the server's words can quote values (G13).
     var description: String { error(doing: "a call of the server").description }
 
     /// Who holds a lock, if the function of the schema has said so.
     private static func holders(_ detail: String?) -> String {
         guard let detail, detail.hasPrefix("databaseLocked ") else { return "" }
-        return ": that of the server's process \(detail.dropFirst("databaseLocked ".count))"
+        let processes = detail.dropFirst("databaseLocked ".count)
+        return processes.isEmpty ? ": a prepared one" : ": that of the server's process \(processes)"
     }
 
     private static func error(

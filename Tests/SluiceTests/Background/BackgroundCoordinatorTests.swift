@@ -2,6 +2,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 @testable import SluiceBackground
 

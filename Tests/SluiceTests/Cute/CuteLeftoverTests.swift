@@ -2,6 +2,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 /// What a handle finds where nobody has cleared up: what is due or has expired, and what a process has left.

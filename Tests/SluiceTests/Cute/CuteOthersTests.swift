@@ -4,6 +4,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 /// What observers of a queue are told of others: brokers of other processes, and SQL.

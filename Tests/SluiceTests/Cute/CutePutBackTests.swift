@@ -2,6 +2,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 /// Cute's `retry(_:)`: an action that was taken out is stored again, in front.

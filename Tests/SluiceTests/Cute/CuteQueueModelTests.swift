@@ -2,6 +2,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 /// The queue as a data structure beside the plainest model of it: a sorted list.

@@ -2,6 +2,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 /// The retry strategies of Cute: halt, at most so often, backing off, and one's own.

@@ -4,6 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 @Suite("The guide on calling a server", .watched) struct CallingServersTests {

@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 private func letters(_ count: Int) -> String { String(repeating: "x", count: count) }

@@ -3,6 +3,8 @@ import Sluice
 import SluiceTestKit
 import Testing
 
+@testable import EngineSupport
+
 @Suite("README") struct ReadmeTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

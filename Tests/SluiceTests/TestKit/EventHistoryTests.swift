@@ -4,6 +4,8 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
+
 /// Each rule of the look at a history, with one that breaks it.
 @Suite("Event history")
 struct EventHistoryTests {

@@ -3,6 +3,8 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
+
 @Suite("A crash in a test", .watched) struct KitCrashTests {
     @Test("G5: an action whose outcome was not written runs again, with the same idempotency key")
     func afterHandler() async throws {

@@ -4,6 +4,8 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
+
 @Suite("Waiting for an end that cannot come", .watched) struct StuckTests {
     /// Expects that an action is stuck for a reason, with an advice.
     private func expectStuck(_ test: TestBroker, _ id: ActionID, _ reason: String, _ advice: String) async {

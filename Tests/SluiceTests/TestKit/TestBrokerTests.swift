@@ -4,6 +4,8 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
+
 @Suite("A broker for tests", .watched)
 struct TestBrokerTests {
     @Test("Draining runs all that can run, and lets no time pass", arguments: TestBroker.Storage.allCases)

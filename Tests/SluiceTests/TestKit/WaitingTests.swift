@@ -3,6 +3,8 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
+
 @Suite("Waiting in tests", .watched) struct WaitingTests {
     /// Cancels a wait at once, or when it has had some turns: before it has begun, at its start, and later.
     private func expectEnd(_ wait: @escaping @Sendable () async throws -> Void) async {

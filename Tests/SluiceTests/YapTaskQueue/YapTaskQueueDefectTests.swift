@@ -3,6 +3,8 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
+
 /// What went wrong in YapTaskQueue, by its source: here it must not.
 @Suite("YapTaskQueue's defects", .watched) struct YapTaskQueueDefectTests {
     @Test("A retry at once does not wedge the queue", arguments: QueueStorage.allCases)

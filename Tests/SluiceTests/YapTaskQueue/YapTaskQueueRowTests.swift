@@ -3,6 +3,7 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
 @testable import Sluice
 
 /// What else YapTaskQueue does, by its source: each must work here.

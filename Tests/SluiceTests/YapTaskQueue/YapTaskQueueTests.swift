@@ -3,6 +3,8 @@ import SluiceTestKit
 import TestSupport
 import Testing
 
+@testable import EngineSupport
+
 /// The nine tests of YapTaskQueue, on injected time and with sharper claims.
 ///
 /// See <https://github.com/ChatSecure/YapTaskQueue>. Its "threads" are queues.

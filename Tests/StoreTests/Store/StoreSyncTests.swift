@@ -1,0 +1,187 @@
+import Foundation
+import SluiceSQLite
+import SluiceTestKit
+import TestSupport
+import Testing
+
+@testable import EngineSupport
+@testable import Sluice
+
+@Suite("A disk whose syncs fail", .watched)
+struct StoreSyncTests {
+    private func fixture(_ disk: FaultyDisk) async throws -> StoreFixture {
+        try await StoreFixture(adjust: { $0.file.vfs = disk.name })
+    }
+
+    private func walSize(_ fixture: StoreFixture) throws -> Int {
+        try Data(contentsOf: URL(fileURLWithPath: fixture.file.path + "-wal")).count
+    }
+
+    /// What the file would hold if the machine stopped now and all that was written had reached the disk.
+    private func payloadsAfterLossOfPower(_ fixture: StoreFixture) async throws -> [String] {
+        let copy = try TemporaryFile()
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: fixture.file.path + suffix, toPath: copy.path + suffix)
+        }
+        let found = try await StoreFixture(file: copy, isRunning: false)
+        defer { withExtendedLifetime(found) {} }
+        return try found.rows("SELECT payload FROM sluice_actions ORDER BY id")
+    }
+
+    @Test("G1, G14: an enqueue whose sync fails once throws and is not stored: its pages have left the log")
+    func once() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        let store = fixture.store
+        try await store.add("before")
+        disk.failSyncs(1)
+        #expect(await refusal { try await store.add("lost") } == .inputOutput)
+        #expect(disk.failedSyncs == 1)
+        #expect(try walSize(fixture) == 0)
+        #expect(try await store.actionCount() == 1)
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\""])
+        // The disk is whole again, and the store goes on.
+        try await store.add("after")
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\"", "\"after\""])
+        #expect(try await store.drain() == ["before", "after"])
+        #expect(try fixture.row("PRAGMA integrity_check") == "ok")
+        await store.close()
+    }
+
+    @Test("G14: that its pages have left the log has reached the disk before its enqueue throws")
+    func syncedCut() async throws {
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let fixture = try await fixture(disk)
+        try await fixture.store.add("before")
+        disk.failSyncs(1)
+        #expect(await refusal { try await fixture.store.add("lost") } == .inputOutput)
+        #expect(logSteps(journal).suffix(2) == ["cut", "synced"])
+        await fixture.store.close()
+    }
+
+    private func logSteps(_ journal: PowerJournal) -> [String] {
+        journal.entries.compactMap { entry -> String? in
+            switch entry {
+            case .truncated(let path, 0) where path.hasSuffix("-wal"): "cut"
+            case .synced(let path) where path.hasSuffix("-wal"): "synced"
+            case .written(let path, _, _) where path.hasSuffix("-wal"): "written"
+            default: nil
+            }
+        }
+    }
+
+    /// Leaves more in the log, unsynced, than a commit syncs while it holds the write lock.
+    ///
+    /// - Parameter waiting: What then waits in the queue.
+    private func leaveUnsynced(_ store: Store, waiting: String? = nil) async throws {
+        for number in 0..<100 { try await store.add("\(number)") }
+        if let waiting { try await store.add(waiting) }
+        for _ in 0..<100 { try await store.settle(store.take(), .success) }
+    }
+
+    @Test("What is unsynced is synced before a commit takes the write lock, for which others wait")
+    func syncedAhead() async throws {
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let fixture = try await fixture(disk)
+        try await leaveUnsynced(fixture.store)
+        let earlier = logSteps(journal).count
+        try await fixture.store.add("synced")
+        let steps = logSteps(journal).dropFirst(earlier)
+        #expect(steps.first == "synced" && steps.last == "synced")
+        #expect(steps.count { $0 == "synced" } == 2 && steps.contains("written"))
+        try await fixture.store.add("alone")
+        #expect(logSteps(journal).dropFirst(earlier + steps.count).count { $0 == "synced" } == 1)
+        await fixture.store.close()
+    }
+
+    @Test("G1, G14: if that sync fails, the enqueue throws, and what may be lost leaves the log")
+    func aheadFails() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        try await leaveUnsynced(fixture.store)
+        disk.failSyncs(1)
+        #expect(await refusal { try await fixture.store.add("lost") } == .inputOutput)
+        #expect(disk.failedSyncs == 1)
+        #expect(try walSize(fixture) == 0)
+        try await fixture.store.add("after")
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"after\""])
+        await fixture.store.close()
+    }
+
+    @Test("G1: if a checkpoint fails to sync the log, what may be lost leaves it at once")
+    func checkpointFails() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        try await leaveUnsynced(fixture.store)
+        disk.failSyncs(1)
+        try await fixture.store.checkpointPinnedWAL()
+        #expect(disk.failedSyncs == 1)
+        #expect(try walSize(fixture) == 0)
+        try await fixture.store.add("after")
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"after\""])
+        await fixture.store.close()
+    }
+
+    @Test("G1, G14: while syncs fail nothing is acknowledged, and nobody is told what was not found out")
+    func breakdown() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        let store = fixture.store
+        try await store.add("before")
+        disk.breakDown()
+        // The log could not be cleared: what stands in it may be found after a crash, or not.
+        #expect(await refusal { try await store.add("unknown") } == .unknownCommit)
+        // A claim is not synced: only the log that is still to be cut keeps it from being acknowledged.
+        let refusals = [
+            await refusal { try await store.claim() },
+            await refusal { try await store.add("refused") },
+            await refusal { try store.enqueueBlocking([ActionDraft("refused")]) },
+        ]
+        #expect(refusals == [.inputOutput, .inputOutput, .inputOutput])
+        #expect(try await store.actionCount() == 1)
+        let failed = disk.failedSyncs
+        #expect(failed >= 5)
+
+        disk.mend()
+        // The first write, though it needs no sync of its own, comes behind the cut.
+        let action = try await store.take()
+        #expect(action.text == "before")
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\""])
+        try await store.settle(action, .success)
+        try await store.add("after")
+        #expect(disk.failedSyncs == failed)
+        #expect(try await store.drain() == ["after"])
+        await store.close()
+    }
+
+    @Test(
+        "G14: a sync that fails once harms nobody in its group: each is stored by a commit of its own",
+        arguments: [false, true]
+    )
+    func group(isAhead: Bool) async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await fixture(disk)
+        let store = fixture.store
+        if isAhead {
+            try await leaveUnsynced(store, waiting: "before")
+        } else {
+            try await store.add("before")
+        }
+        let other = try fixture.connect()
+        try other.beginImmediate()
+        // The first one leads and waits for the lock; it is a claim, which needs no sync. The others follow.
+        let leader = Task { try await store.claim() }
+        try await until { store.writer.load.isLed }
+        let tasks = (0..<3).map { number in Task { try await store.add("\(number)") } }
+        try await until { store.writer.load.waiting == 3 }
+        disk.failSyncs(1)
+        other.rollback()
+        _ = try await leader.value
+        for task in tasks { _ = try await task.value }
+        #expect(disk.failedSyncs == 1)
+        #expect(try await store.actionCount() == 4)
+        await store.close()
+    }
+}
