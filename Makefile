@@ -6,7 +6,7 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/PostgresLoad/Package.swift Benchmarks/PostgresLoad/Sources)
 
 .DEFAULT_GOAL := help
-.PHONY: demo example-matrix test test-release test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers \
+.PHONY: demo example-matrix test test-all test-rules test-postgres test-traits test-release test-matrix test-long test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers \
 	test-reliability bench bench-quick bench-postgres bench-check build format lint interface docs \
 	setup setup-web setup-traits setup-tests setup-bench setup-counts clean help
 
@@ -16,18 +16,30 @@ demo: setup  ## Chat over a flaky network, killed once and resumed, checked at t
 
 # SLUICE_STRICT makes a warning in this package an error; the manifest reads it.
 test: export SLUICE_STRICT = 1
-test: setup-tests  ## Build with warnings as errors, lint, run all tests
-	@.ci/build
-	@$(MAKE) --no-print-directory lint
-	@.ci/interface
-	@.ci/client
-	@.ci/tutorial
-	@.ci/docs
+test: setup  ## Test the library, the tool and GRDB, in seven minutes; installs nothing but SQLite
 	@.ci/test
 
-test-release: setup-tests  ## Run the tests of tool, demo, page and every broker on a release build
-	swift build --build-tests --enable-all-traits
-	.ci/release
+test-all: export SLUICE_STRICT = 1
+test-all: setup-tests  ## Test all the rest: servers, browser, release build; half an hour, installs them
+	@.ci/test-all
+
+test-rules: setup-traits  ## Check format, public interface, client packages, tutorial, documentation
+	@.ci/test-all rules
+
+test-postgres: setup-tests  ## Test the queues on PostgreSQL
+	@.ci/test-all sql postgres
+
+test-traits: setup-traits  ## Test the other traits
+	@.ci/test-all traits
+
+test-release: setup-tests  ## Test tool, demo, page and library as users build them
+	@.ci/test-all release
+
+test-matrix: setup-tests  ## Test with a Matrix server
+	@.ci/test-all matrix
+
+test-long: setup-tests  ## Test the long forms, the models in Promela, and processes on one file
+	@.ci/test-all promela long processes
 
 test-wake-ups: setup-tests  ## Have 100,000 commits of another process answered, and tell the times
 	.ci/reliability 100 wake-ups
@@ -75,7 +87,7 @@ format:  ## Rewrite the Swift files in the project's format
 lint:  ## Check the Swift files against the project's format
 	swift format lint --strict --recursive --parallel $(SOURCES)
 
-interface: setup-traits  ## Write the public interface, which `make test` compares, to Interface/
+interface: setup-traits  ## Write the public interface, which `make test-all` compares, to Interface/
 	swift build --build-tests --enable-all-traits
 	.ci/interface --update
 

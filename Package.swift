@@ -311,7 +311,7 @@ let package = Package(
             dependencies: ["Sluice", "SluiceGRDB", "SluiceObservation", "SluiceTestKit", grdb, logging]
         ),
         // The rules of this repository, as tests.
-        .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations", subprocess]),
+        .testTarget(name: "TidyTests", dependencies: ["CSluiceMigrations", "TestSupport", subprocess]),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu2x
@@ -325,7 +325,9 @@ let engineTests: [Target.Dependency] = [
     product("MetricsTestKit", of: "swift-metrics", with: "Metrics"),
 ]
 package.targets.append(.testTarget(name: "EngineSupport", dependencies: engineTests))
-package.targets += ["StoreTests", "SchedulingTests", "BrokerTests", "SluiceTests", "PostgresTests"].map {
+package.targets += [
+    "StoreTests", "SchedulingTests", "BrokerTests", "SluiceTests", "TraitTests", "PostgresTests",
+].map {
     .testTarget(name: $0, dependencies: engineTests + ["EngineSupport"])
 }
 
@@ -358,9 +360,9 @@ if let fuzzer = Context.environment["SLUICE_FUZZ"] {
     )
 }
 
-// The only test target to build, where more would take minutes: `.ci/programs`.
-if let chosen = Context.environment["SLUICE_TESTS"] {
-    package.targets.removeAll { $0.type == .test && $0.name != chosen }
+// The only test targets to build, where more would take minutes: see .ci/.
+if let chosen = Context.environment["SLUICE_TESTS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !chosen.contains($0.name) }
 }
 
 // `make test` and CI set this: a warning in this package is an error. Dependencies are not concerned.

@@ -1,4 +1,4 @@
-"""How a compiler finds the modules that `make test` has built on Linux."""
+"""How a compiler finds the modules that `make test-all` has built on Linux."""
 
 import json
 import subprocess

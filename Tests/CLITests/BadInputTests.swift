@@ -28,7 +28,7 @@ import Testing
     )
     func longImport() async throws {
         let place = try Workplace()
-        let count = Reliability.number("SLUICE_IMPORT_LINES") ?? 20_000
+        let count = Reliability.number("SLUICE_IMPORT_LINES", usually: 20_000, short: 5_000)
         let from = place.path(of: "in.jsonl")
         #expect(FileManager.default.createFile(atPath: from, contents: nil))
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: from))

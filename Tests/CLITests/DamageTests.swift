@@ -5,7 +5,10 @@ import TestSupport
 import Testing
 
 @Suite("A damaged file", .watched) struct DamageTests {
-    @Test("What doctor and Errors.md recommend gets the rows that are whole into a new file, which runs")
+    @Test(
+        "What doctor and Errors.md recommend gets the rows that are whole into a new file, which runs",
+        .needs("python3")
+    )
     func recipe() async throws {
         let place = try Workplace()
         let lines = (1...2_000).map {

@@ -1,6 +1,7 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
 @Suite("sluice enqueue --from") struct ImportTests {
@@ -123,7 +124,10 @@ import Testing
         #expect(stored == expected)
     }
 
-    @Test("Bytes that are no UTF-8 and lines that are too long are refused, and memory does not hold them")
+    @Test(
+        "Bytes that are no UTF-8 and lines that are too long are refused, and memory does not hold them",
+        .needs("python3")
+    )
     func oddLines() async throws {
         let place = try Workplace()
         let from = place.path(of: "in.jsonl")
@@ -161,7 +165,7 @@ import Testing
         #expect(try await place.sluice("queues").lines.count <= 1)
     }
 
-    @Test("On a terminal a bar shows how far it is, elsewhere nothing does")
+    @Test("On a terminal a bar shows how far it is, elsewhere nothing does", .needs("python3"))
     func progress() async throws {
         let place = try Workplace()
         let from = try place.write("in.jsonl", String(repeating: "1\n", count: 5_000))

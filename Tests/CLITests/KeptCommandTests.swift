@@ -87,7 +87,10 @@ import Testing
         #expect(try String(contentsOfFile: log, encoding: .utf8) == "ended\n")
     }
 
-    @Test("G3: so is a handler process, and what it had in work is given to the next one only then")
+    @Test(
+        "G3: so is a handler process, and what it had in work is given to the next one only then",
+        .needs("python3")
+    )
     func killedPipe() async throws {
         let place = try Workplace()
         try await place.enqueue("q")

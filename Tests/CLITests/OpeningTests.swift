@@ -9,14 +9,22 @@ import Glibc
 #endif
 
 @Suite("Files that the tool cannot open") struct OpeningTests {
-    private static let verbs = [
-        ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
-        ["run", "--exec", "true", "--until-empty"],
-        ["drain", "--exec", "true"],
-        ["queues"], ["actions"], ["show", "q"], ["holds"], ["gate", "list"], ["dead", "list"], ["export"],
-        ["retry", "--all"], ["remove", "1"], ["hold", "--all"], ["watch", "--plain"],
-        ["serve", "--port", "0"], ["backup", "/nowhere/copy"],
-    ]
+    private static let verbs =
+        [
+            ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],
+            ["run", "--exec", "true", "--until-empty"],
+            ["drain", "--exec", "true"],
+            ["queues"], ["actions"], ["show", "q"], ["holds"], ["gate", "list"], ["dead", "list"], ["export"],
+            ["retry", "--all"], ["remove", "1"], ["hold", "--all"], ["watch", "--plain"],
+            ["backup", "/nowhere/copy"],
+        ] + page
+
+    #if Web
+    private static let page = [["serve", "--port", "0"]]
+    #else
+    /// Without the trait the verb only says so.
+    private static let page: [[String]] = []
+    #endif
 
     private func expectRefusal(
         _ place: Workplace,

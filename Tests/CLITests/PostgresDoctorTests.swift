@@ -12,7 +12,7 @@ import Testing
 @Suite(
     "sluice doctor on PostgreSQL",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresDoctorTests {
     private static func findings(_ result: Tool.Result) throws -> [(isProblem: Bool, text: String)] {

@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "Errors of the tool on PostgreSQL",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresErrorTests {
     @Test("A reader makes no schema: 73, and says which verbs make one")

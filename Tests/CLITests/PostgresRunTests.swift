@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "Running queues of PostgreSQL by the tool",
     .watched(minutes: 3),
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresRunTests {
     @Test("run --exec and --pipe run each queue in order, with the attempt's facts; empty is status 0")

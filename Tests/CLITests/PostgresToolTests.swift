@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "The tool on PostgreSQL",
     .watched(minutes: 3),
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresToolTests {
     @Test("queues, show and actions tell what waits, and why")

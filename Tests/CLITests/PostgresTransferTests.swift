@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "sluice export and import on PostgreSQL",
     .watched(minutes: 3),
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresTransferTests {
     private static let types = ["arrival", "integer", "date", "real", "text", "composite:integer,text"]

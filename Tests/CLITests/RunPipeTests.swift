@@ -8,7 +8,7 @@ import SluiceJSON
 @testable import Sluice
 @testable import SluiceCLI
 
-@Suite("sluice run --pipe", .watched) struct RunPipeTests {
+@Suite("sluice run --pipe", .needs("python3"), .watched) struct RunPipeTests {
     /// Runs a handler until the file is empty.
     private func run(
         _ place: Workplace,

@@ -70,7 +70,7 @@ import Testing
         #expect(result.errors.contains("/proc, which must be mounted"), "\(result)")
     }
 
-    @Test("A pipe that somebody has set to refuse instead of waiting gets all the same")
+    @Test("A pipe that somebody has set to refuse instead of waiting gets all the same", .needs("python3"))
     func nonBlocking() async throws {
         let place = try Workplace()
         for _ in 0..<2 {

@@ -5,7 +5,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-@Suite("sluice watch, in a terminal", .serialized, .watched) struct WatchTests {
+@Suite("sluice watch, in a terminal", .needs("tmux"), .serialized, .watched) struct WatchTests {
     /// Runs a body while a watch is on a terminal; the shell around it stays and tells how it ended.
     private func watch(
         _ place: Workplace,

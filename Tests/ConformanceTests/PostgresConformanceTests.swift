@@ -11,7 +11,7 @@ extension PostgresSite: ConformingEngine {}
 @Suite(
     "What every broker promises, on PostgreSQL",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresConformanceTests {
     /// What the first version does not have; `SluicePostgres.md` says why.

@@ -8,7 +8,7 @@ import Testing
 
 /// Whoever opens a database file beside SQLite drops SQLite's locks on it with the close, in the whole
 /// process (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
-@Suite("Who opens the file", .watched(minutes: 5)) struct DescriptorTests {
+@Suite("Who opens the file", .needs("strace"), .watched(minutes: 5)) struct DescriptorTests {
     /// An open of the database, its log or the log's index.
     private struct Opening: CustomStringConvertible {
         let path: String
@@ -136,7 +136,13 @@ import Testing
             rm "$file.fifo"
             """
         _ = try await openings(of: file, tool, verbs[0] + ["--file", file.path])
-        let lasting = [["watch", "--plain"], ["serve", "--port", "0"]]
+        #if Web
+        let page = [["serve", "--port", "0"]]
+        #else
+        // Without the trait the verb opens nothing.
+        let page: [[String]] = []
+        #endif
+        let lasting = [["watch", "--plain"]] + page
         for words in lasting {
             let found = try await openings(of: file, "sh", ["-c", script, tool, file.path] + words)
             expectSQLite(found, file, "\(words)")
@@ -144,7 +150,7 @@ import Testing
         let known = try await allVerbs(of: tool)
         let tried = known.filter { verb in (verbs + lasting).contains { $0.starts(with: verb) } }
         #expect(known.count > 20)
-        #expect(tried == known)
+        #expect(tried == known.filter { !page.isEmpty || $0 != ["serve"] })
     }
 
     /// A command of the tool, as swift-argument-parser describes it.

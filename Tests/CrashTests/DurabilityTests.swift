@@ -4,6 +4,7 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 @Suite("What enqueue has promised when it returned") struct DurabilityTests {
@@ -38,7 +39,7 @@ import Testing
         await broker.close()
     }
 
-    @Test("G1: each enqueue that returns has synced the log once")
+    @Test("G1: each enqueue that returns has synced the log once", .needs("strace"))
     func syncs() async throws {
         let file = try TemporaryFile()
         let trace = file.path + ".strace"

@@ -10,7 +10,7 @@ import Testing
 /// Litestream (<https://litestream.io>), which backs up SQLite files while they are in use: it reads the log
 /// as it is written, and keeps a read transaction open for that.
 ///
-/// `SLUICE_LITESTREAM_SECONDS` says for how long: 20 seconds in `make test`, an hour in
+/// `SLUICE_LITESTREAM_SECONDS` says for how long: 20 seconds in `make test-all`, an hour in
 /// `make test-reliability`, and a fifth more for the pauses between the load's broker and the next.
 @Suite("Beside Litestream", .watched(minutes: 120)) struct LitestreamTests {
     private static let seconds = Reliability.number("SLUICE_LITESTREAM_SECONDS")
@@ -21,7 +21,7 @@ import Testing
 
     @Test(
         "G12: the log stays bounded, the rate stays, and what is restored is whole and runs",
-        .enabled(if: seconds != nil, "`make test` runs it alone, after the others"),
+        .enabled(if: seconds != nil, "`make test-all` runs it alone"),
         .enabled(if: FileManager.default.isExecutableFile(atPath: program), "Litestream is not installed")
     )
     func replicated() async throws {

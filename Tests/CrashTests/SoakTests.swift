@@ -9,7 +9,7 @@ import Testing
 
 /// A process that is busy for long: what it needs must not grow.
 ///
-/// `SLUICE_SOAK_SECONDS` says for how long: 20 seconds in `make test`, where nothing runs beside it, ten
+/// `SLUICE_SOAK_SECONDS` says for how long: 20 seconds in `make test-all`, where nothing runs beside it, ten
 /// minutes in `make test-reliability`.
 @Suite("Soak", .watched(minutes: 60)) struct SoakTests {
     private static let seconds = ProcessInfo.processInfo.environment["SLUICE_SOAK_SECONDS"].flatMap {
@@ -18,7 +18,7 @@ import Testing
 
     @Test(
         "G11, G12: memory, descriptors, threads, log, file and latency of a busy process do not drift",
-        .enabled(if: seconds != nil, "`make test` runs it alone, behind the others"),
+        .enabled(if: seconds != nil, "`make test-all` runs it alone"),
         .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "the system has no /proc")
     )
     func soak() async throws {

@@ -11,7 +11,7 @@ import FoundationNetworking
 #endif
 
 /// The program of the guide "A chat's outbox", with the server that it is tried with.
-@Suite("The chat outbox", .watched(minutes: 3))
+@Suite("The chat outbox", .needs("python3"), .watched(minutes: 3))
 struct ChatOutboxTests {
     private static let conversations = ["1", "2", "3"]
     private static let count = 12

@@ -45,7 +45,10 @@ struct DemoTests {
     #if PostgreSQL
     @Test(
         "G1, G2, G5: the same show on a server, by one argument",
-        .enabled(if: TestSupport.TestServer.isToRun, "`make test` runs it alone, where there is a server"),
+        .enabled(
+            if: TestSupport.TestServer.isToRun,
+            "`make test-all` runs it alone, where there is a server"
+        ),
         .watched(minutes: 3)
     )
     func server() async throws {

@@ -19,7 +19,7 @@ struct MatrixTests {
 
     @Test(
         "G1, G2, G5: another user of the server reads each message once and in order, whatever was killed",
-        .enabled(if: Reliability.number("SLUICE_MATRIX") != nil, "`make test` runs it after the others"),
+        .enabled(if: Reliability.number("SLUICE_MATRIX") != nil, "`make test-all` runs it alone"),
         .enabled(if: FileManager.default.isExecutableFile(atPath: server), "Synapse is not installed")
     )
     func trial() async throws {

@@ -13,7 +13,7 @@ import Testing
 @Suite(
     "Transactions of an application, on PostgreSQL",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresApplicationTests {
     private let site: PostgresSite

@@ -14,7 +14,7 @@ import Testing
     "A standby is promoted under load",
     .serialized,
     .watched(minutes: 30),
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresFailoverTests {
     /// What commits wait for.

@@ -15,7 +15,7 @@ import Testing
 @Suite(
     "Faults of others on PostgreSQL",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresFaultTests {
     private func site() throws -> PostgresSite { PostgresSite(try #require(TestServer.shared)) }

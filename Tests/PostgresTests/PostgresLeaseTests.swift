@@ -14,7 +14,7 @@ import Testing
     "Leases on PostgreSQL",
     .serialized,
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresLeaseTests {
     let site: PostgresSite

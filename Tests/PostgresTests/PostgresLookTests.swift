@@ -17,7 +17,7 @@ import MetricsTestKit
 @Suite(
     "Looking into queues on PostgreSQL",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresLookTests {
     private func site() throws -> PostgresSite { PostgresSite(try #require(TestServer.shared)) }

@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "What somebody has probably forgotten on a server",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresOversightTests {
     private let lines = EventLog<String>()

@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "Behind PgBouncer in transaction mode",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresPoolerTests {
     private static let server: TestServer? = try? TestServer(["--pooler", "fsync=off"])

@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "Settings of a PostgreSQL server",
     .watched,
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct PostgresSettingsTests {
     private func site() throws -> PostgresSite { PostgresSite(try #require(TestServer.shared)) }

@@ -12,6 +12,11 @@ package enum Reliability {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
 
+    /// Returns how much a test does: as the environment says, else the usual, or less for `make test`.
+    package static func number(_ name: String, usually usual: Int, short: Int) -> Int {
+        number(name) ?? (number("SLUICE_SHORT") == nil ? usual : short)
+    }
+
     /// Writes one line with the counts of a test to standard error.
     package static func report(_ name: String, _ counts: String) {
         FileHandle.standardError.write(Data("reliability: \(name): \(counts)\n".utf8))

@@ -22,9 +22,34 @@ package struct Watched: TestTrait, SuiteTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         let place = test.sourceLocation
-        let watch = Watch("\(test.displayName ?? test.name) (\(place.fileID):\(place.line))", limit)
-        defer { watch.callOff() }
+        let name = "\(test.displayName ?? test.name) (\(place.fileID):\(place.line))"
+        let (watch, start) = (Watch(name, limit), ContinuousClock.now)
+        defer {
+            watch.callOff()
+            Self.times?.add(name, start.duration(to: .now))
+        }
         try await function()
+    }
+
+    /// Where `.ci/test` wants the time of each test: that of a report has the wait for its turn in it.
+    private static let times = ProcessInfo.processInfo.environment["SLUICE_TEST_TIMES"].flatMap(Times.init)
+}
+
+/// A file with a line for each test: its seconds and its name.
+private final class Times: Sendable {
+    /// For additions alone, which the system does whole.
+    private let descriptor: CInt
+
+    init?(path: String) {
+        descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        if descriptor < 0 { return nil }
+    }
+
+    deinit { close(descriptor) }
+
+    func add(_ name: String, _ duration: Duration) {
+        let line = "\(duration / .seconds(1))\t\(name)\n"
+        _ = line.withCString { write(descriptor, $0, strlen($0)) }
     }
 }
 
@@ -42,11 +67,13 @@ package struct Watch: Sendable {
     /// Dispatch's own lock guards it.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-    package init(_ name: String, _ limit: Duration) {
+    /// - Parameter printsStacks: Whether GDB, if it is there, prints the stacks of all threads first.
+    package init(_ name: String, _ limit: Duration, printsStacks: Bool = true) {
         timer = DispatchSource.makeTimerSource(queue: Self.queue)
         timer.schedule(deadline: .now() + .milliseconds(Int(limit / .milliseconds(1))))
         timer.setEventHandler {
             FileHandle.standardError.write(Data("watchdog: not over after \(limit): \(name)\n".utf8))
+            if printsStacks { Self.printStacks() }
             // No handler of a signal, which a test may have set, is in its way.
             abort()
         }
@@ -54,4 +81,19 @@ package struct Watch: Sendable {
     }
 
     package func callOff() { timer.cancel() }
+
+    /// Swift's own backtrace at a crash has the stack of one thread alone.
+    private static func printStacks() {
+        let debugger = Process()
+        debugger.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let commands = ["-ex", "set pagination off", "-ex", "thread apply all bt 30"]
+        debugger.arguments = ["gdb", "-batch", "-p", "\(getpid())"] + commands
+        debugger.standardOutput = FileHandle.standardError
+        do {
+            try debugger.run()
+            debugger.waitUntilExit()
+        } catch {
+            FileHandle.standardError.write(Data("watchdog: no stacks, as GDB cannot be run: \(error)\n".utf8))
+        }
+    }
 }

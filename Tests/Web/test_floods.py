@@ -10,7 +10,7 @@ import time
 from served import Served
 from test_access import TOKENS
 
-# `make test` holds fewer for some seconds; SLUICE_FLOOD_SECONDS=600 holds a thousand for ten minutes.
+# `make test-all` holds fewer for some seconds; SLUICE_FLOOD_SECONDS=600 holds a thousand for ten minutes.
 SECONDS = int(os.environ.get("SLUICE_FLOOD_SECONDS", "4"))
 COUNT = 1_000 if SECONDS >= 60 else 300
 

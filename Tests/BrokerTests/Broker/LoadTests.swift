@@ -10,7 +10,7 @@ import Testing
 ///
 /// `SLUICE_LOAD_QUEUES` sets how many queues there are, with ten actions each.
 @Suite("Load", .watched(minutes: 30)) struct LoadTests {
-    private static let queues = Reliability.number("SLUICE_LOAD_QUEUES") ?? 500
+    private static let queues = Reliability.number("SLUICE_LOAD_QUEUES", usually: 500, short: 200)
     private static let perQueue = 10
     private static let callers = 4
 

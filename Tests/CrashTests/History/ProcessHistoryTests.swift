@@ -8,7 +8,7 @@ import Testing
 
 /// Several processes on one file, and what they have written down of it.
 ///
-/// `SLUICE_HISTORY_SECONDS` says for how long, and nothing else runs beside it: 40 seconds in `make test`,
+/// `SLUICE_HISTORY_SECONDS` says for how long, and nothing else runs beside it: 40 seconds in `make test-all`,
 /// with two to eight of them; ten minutes in `make test-processes`, shared by all these numbers in turn.
 ///
 /// `SLUICE_HISTORY_SEED` repeats a run as far as the machine lets it be repeated, and what the processes have
@@ -22,7 +22,7 @@ import Testing
 
     @Test(
         "G1, G2, G3, G4, G5: killed and stopped processes lose nothing, never overlap, and keep the order",
-        .enabled(if: seconds != nil, "`make test` runs it alone, behind the others"),
+        .enabled(if: seconds != nil, "`make test-all` runs it alone"),
         .enabled(if: RealInput.isThere, "this machine has no ../shared/data/conversations.jsonl")
     )
     func history() async throws {

@@ -11,7 +11,7 @@ import Testing
 @Suite(
     "Several processes on a PostgreSQL server",
     .watched(minutes: 30),
-    .enabled(if: TestServer.isToRun, "`make test` runs it after the others, where there is a server")
+    .enabled(if: TestServer.isToRun, "`make test-all` runs it, where there is a server")
 )
 struct ServerHistoryTests {
     private static func number(_ name: String) -> UInt64? {
@@ -22,7 +22,7 @@ struct ServerHistoryTests {
 
     @Test(
         "G1, G2, G3, G4, G5: killed, stopped and cut off processes lose nothing, and keep the order",
-        .enabled(if: seconds != nil, "`make test` runs it alone, behind the others"),
+        .enabled(if: seconds != nil, "`make test-all` runs it alone"),
         .enabled(if: RealInput.isThere, "this machine has no ../shared/data/conversations.jsonl")
     )
     func history() async throws {

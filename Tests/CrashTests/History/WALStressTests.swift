@@ -10,7 +10,7 @@ import Testing
 /// Processes of the engine, shells, a GRDB pool and a program with SQLite of its own on one file, all of
 /// which commit and checkpoint: what SQLite's WAL-reset bug needs.
 ///
-/// `SLUICE_WAL_SECONDS` says for how long, and nothing else runs beside it: 15 seconds in `make test`, five
+/// `SLUICE_WAL_SECONDS` says for how long, and nothing else runs beside it: 15 seconds in `make test-all`, five
 /// minutes in `make test-wal`. With `SLUICE_WAL_UNGUARDED` set
 /// the engine does nothing about the bug, to see what the test finds then.
 @Suite("Many who commit and checkpoint", .watched(minutes: 30)) struct WALStressTests {
@@ -18,7 +18,8 @@ import Testing
 
     @Test(
         "G1, G12: nothing is lost where processes, shells and programs commit and checkpoint",
-        .enabled(if: seconds != nil, "`make test` runs it alone, behind the others"),
+        .needs("python3"),
+        .enabled(if: seconds != nil, "`make test-all` runs it alone"),
         .enabled(if: RealInput.isThere, "this machine has no ../shared/data/conversations.jsonl")
     )
     func stress() async throws {

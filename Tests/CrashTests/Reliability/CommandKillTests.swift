@@ -9,8 +9,8 @@ import Testing
 /// Runs of the tool that are killed with commands under way, one after the other on one file.
 ///
 /// `SLUICE_COMMAND_KILLS` sets how many; `SLUICE_SEED` chooses the moments.
-@Suite("Kills of a run with commands", .watched(minutes: 120)) struct CommandKillTests {
-    private static let kills = Reliability.number("SLUICE_COMMAND_KILLS") ?? 6
+@Suite("Kills of a run with commands", .needs("python3"), .watched(minutes: 120)) struct CommandKillTests {
+    private static let kills = Reliability.number("SLUICE_COMMAND_KILLS", usually: 6, short: 2)
     private static let queueCount = 24
 
     private static func path(_ file: TemporaryFile, _ name: String) -> String {

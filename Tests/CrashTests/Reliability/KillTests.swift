@@ -10,7 +10,7 @@ import Testing
 ///
 /// `SLUICE_KILL_POINTS` sets at how many, 0 for all; `SLUICE_SEED` chooses them.
 @Suite("Kills", .watched(minutes: 120)) struct KillTests {
-    private static let points = Reliability.number("SLUICE_KILL_POINTS") ?? 14
+    private static let points = Reliability.number("SLUICE_KILL_POINTS", usually: 14, short: 5)
 
     /// The scenario behind a kill: what was left is run, and all that was promised holds.
     private func finish(_ file: TemporaryFile, _ words: String) async throws {
@@ -58,7 +58,10 @@ import Testing
         "creat", "openat", "fchmod", "fchown", "mmap", "fcntl", "close",
     ]
 
-    @Test("G1, G2, G5, G7: killed at any system call that changes, syncs or locks its file, it runs on")
+    @Test(
+        "G1, G2, G5, G7: killed at any system call that changes, syncs or locks its file, it runs on",
+        .needs("strace")
+    )
     func anySystemCall() async throws {
         var (killed, ended) = (0, 0)
         for (call, most) in try await counts().sorted(by: { $0.key < $1.key }) {

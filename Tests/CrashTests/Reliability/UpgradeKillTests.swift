@@ -11,7 +11,7 @@ import Testing
 ///
 /// `SLUICE_KILL_POINTS` sets at how many, 0 for all; `SLUICE_SEED` chooses them.
 @Suite("Kills during an upgrade", .watched(minutes: 60)) struct UpgradeKillTests {
-    private static let points = Reliability.number("SLUICE_KILL_POINTS") ?? 5
+    private static let points = Reliability.number("SLUICE_KILL_POINTS", usually: 5, short: 2)
     private static let versions = Array(1..<Migration.all.count)
 
     @Test(

@@ -61,7 +61,7 @@ struct DisciplineModelTests {
         try pair.rules.add("*", QueueOptions(discipline: discipline))
         for process in 0..<max(processes, 1) { pair.stores.append(try await open(process, pair)) }
         do {
-            for round in 0..<500 {
+            for round in 0..<Reliability.number("SLUICE_MODEL_ROUNDS", usually: 500, short: 120) {
                 pair.turn = pair.chance(0..<pair.stores.count)
                 try await step(&pair)
                 if round % 61 == 60, processes > 0 { try await restart(&pair) }

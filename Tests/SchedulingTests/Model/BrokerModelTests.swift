@@ -10,15 +10,16 @@ struct BrokerModelTests {
         .firstInFirstOut, .lastInFirstOut, .concurrent(2), .passOver,
     ]
 
-    /// How many runs each test makes, if not so few that all tests are quick.
-    private static let runs = Reliability.number("SLUICE_MODEL_RUNS")
-
     @Test(
         "G2, G3, G4, G5, G6, G7, G8, G9: in memory, after each command the broker stands as its model",
         arguments: disciplines
     )
     func inMemory(_ discipline: QueueDiscipline) async throws {
-        try await check(.memory, discipline, runs: Self.runs ?? 120)
+        try await check(
+            .memory,
+            discipline,
+            runs: Reliability.number("SLUICE_MODEL_RUNS", usually: 120, short: 20)
+        )
     }
 
     @Test(
@@ -26,7 +27,11 @@ struct BrokerModelTests {
         arguments: disciplines
     )
     func onFile(_ discipline: QueueDiscipline) async throws {
-        try await check(.file, discipline, runs: Self.runs ?? 60)
+        try await check(
+            .file,
+            discipline,
+            runs: Reliability.number("SLUICE_MODEL_RUNS", usually: 60, short: 10)
+        )
     }
 
     private func check(

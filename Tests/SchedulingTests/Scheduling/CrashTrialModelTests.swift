@@ -7,7 +7,7 @@ import Testing
 
 /// The scheduler's trials over many deaths of the process, beside a file that is reduced to what they write.
 ///
-/// `SLUICE_TRIAL_KILLS` says how many kills from outside there are: 2,000 in `make test`, 100,000 in
+/// `SLUICE_TRIAL_KILLS` says how many kills from outside there are: 2,000 in `make test-all`, 100,000 in
 /// `make test-reliability`.
 @Suite("Trials after deaths of the process") struct CrashTrialModelTests {
     /// How handlers take their time.
@@ -41,7 +41,7 @@ import Testing
         "G7, G9: kills from outside at random times set nothing aside, and others wait five seconds at most"
     )
     func kills() {
-        let count = Reliability.number("SLUICE_TRIAL_KILLS") ?? 2_000
+        let count = Reliability.number("SLUICE_TRIAL_KILLS", usually: 2_000, short: 400)
         var kills = 0
         var lost = 0
         for round in 0..<100 {

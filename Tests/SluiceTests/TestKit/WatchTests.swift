@@ -6,7 +6,7 @@ import Testing
     @Test("It ends the run, and its name is said")
     func ends() async throws {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {
-            let watch = Watch("a test that waits", .milliseconds(1))
+            let watch = Watch("a test that waits", .milliseconds(1), printsStacks: false)
             try await untilCancelled()
             watch.callOff()
         }
@@ -17,7 +17,7 @@ import Testing
     @Test("One that ends in time is not")
     func inTime() async {
         await #expect(processExitsWith: .success) {
-            let watch = Watch("a test that ends", .seconds(60))
+            let watch = Watch("a test that ends", .seconds(60), printsStacks: false)
             watch.callOff()
         }
     }

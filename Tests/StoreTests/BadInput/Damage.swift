@@ -75,15 +75,17 @@ enum Damage: Sendable, CustomStringConvertible {
 
 /// What the tests of bad input do of all that they could.
 enum BadInput {
-    /// `SLUICE_BAD_INPUT`; 0 is all.
-    static let count = Reliability.number("SLUICE_BAD_INPUT")
+    /// Returns how many are tried; 0 is all.
+    static func number(usually count: Int) -> Int {
+        Reliability.number("SLUICE_BAD_INPUT", usually: count, short: count / 4)
+    }
 
     static func sample<Case>(
         _ cases: [Case],
         _ count: Int,
         using random: inout some RandomNumberGenerator
     ) -> [Case] {
-        let count = Self.count ?? count
+        let count = number(usually: count)
         return count == 0 ? cases : Array(cases.shuffled(using: &random).prefix(count))
     }
 }

@@ -26,7 +26,7 @@ import Testing
             let found = breaches(report, of: file, untouched, damage)
             #expect(found == [], "\(damage); SLUICE_SEED=\(Reliability.seed)")
         }
-        try #require(file.pageCount > 100 && damages.count >= min(all.count, BadInput.count ?? 60))
+        try #require(file.pageCount > 100 && damages.count >= min(all.count, BadInput.number(usually: 60)))
         Reliability.report(
             "damaged files",
             "\(damages.count) of \(all.count) damages to \(file.pageCount) pages: \(counts); "

@@ -12,7 +12,7 @@ import Testing
 /// `SLUICE_POWER_POINTS` sets at how many moments of the work it is lost, in four ways each. `SLUICE_SEED`
 /// repeats what is lost, though not the work, whose threads take turns as they come.
 @Suite("Loss of power", .watched(minutes: 60)) struct PowerLossTests {
-    private static let points = Reliability.number("SLUICE_POWER_POINTS") ?? 12
+    private static let points = Reliability.number("SLUICE_POWER_POINTS", usually: 12, short: 4)
     /// The broker is run on one of so many files; the others are only read.
     private static let brokerInterval = 5
     private static let lanes = 4

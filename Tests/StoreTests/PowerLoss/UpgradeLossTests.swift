@@ -11,7 +11,7 @@ import Testing
 ///
 /// `SLUICE_POWER_POINTS` sets at how many moments, of some hundred.
 @Suite("Loss of power during an upgrade", .watched(minutes: 30)) struct UpgradeLossTests {
-    private static let points = Reliability.number("SLUICE_POWER_POINTS") ?? 8
+    private static let points = Reliability.number("SLUICE_POWER_POINTS", usually: 8, short: 3)
     private static let versions = Array(1..<Migration.all.count)
 
     @Test("G1, G10: at any point of an upgrade each row stays, and it goes on", arguments: versions)
