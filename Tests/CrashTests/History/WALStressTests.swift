@@ -10,8 +10,8 @@ import Testing
 /// Processes of the engine, shells, a GRDB pool and a program with SQLite of its own on one file, all of
 /// which commit and checkpoint: what SQLite's WAL-reset bug needs.
 ///
-/// `SLUICE_WAL_SECONDS` says for how long, and nothing else runs beside it: 15 seconds in `make test-all`, five
-/// minutes in `make test-wal`. With `SLUICE_WAL_UNGUARDED` set
+/// `SLUICE_WAL_SECONDS` says for how long, and nothing else runs beside it: 15 seconds in `make test-all`,
+/// five minutes in `make test-wal`. With `SLUICE_WAL_UNGUARDED` set
 /// the engine does nothing about the bug, to see what the test finds then.
 @Suite("Many who commit and checkpoint", .watched(minutes: 30)) struct WALStressTests {
     private static let seconds = ProcessInfo.processInfo.environment["SLUICE_WAL_SECONDS"].flatMap { Int($0) }
