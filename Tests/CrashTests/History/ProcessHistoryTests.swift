@@ -9,7 +9,8 @@ import Testing
 /// Several processes on one file, and what they have written down of it.
 ///
 /// `SLUICE_HISTORY_SECONDS` says for how long, and nothing else runs beside it: 40 seconds in
-/// `make test-all`, with two to eight of them; ten minutes in `make test-processes`, shared by all these numbers in turn.
+/// `make test-all`, with two to eight of them; ten minutes in `make test-processes`, shared by all these
+/// numbers in turn.
 ///
 /// `SLUICE_HISTORY_SEED` repeats a run as far as the machine lets it be repeated, and what the processes have
 /// written is copied into the folder `SLUICE_HISTORY_KEEP`.
