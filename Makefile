@@ -21,7 +21,7 @@ test: setup  ## Test the library, the tool and GRDB, in seven minutes; installs 
 
 test-all: export SLUICE_STRICT = 1
 test-all: setup-tests  ## Test all the rest: servers, browser, release build; half an hour, installs them
-	@.ci/test-all
+	@.ci/test-all $(PARTS)
 
 test-rules: setup-traits  ## Check format, public interface, client packages, tutorial, documentation
 	@.ci/test-all rules
