@@ -6,8 +6,8 @@ SOURCES = $(wildcard Package.swift Sources Tests Examples \
 	Benchmarks/PostgresLoad/Package.swift Benchmarks/PostgresLoad/Sources)
 
 .DEFAULT_GOAL := help
-.PHONY: demo example-matrix test test-all test-rules test-postgres test-traits test-release test-matrix test-long test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers \
-	test-reliability bench bench-quick bench-postgres bench-check build format lint interface docs \
+.PHONY: demo example-matrix test test-all test-rules test-postgres test-traits test-release test-matrix test-long \
+	test-wake-ups test-processes test-wal test-models test-mutants test-sanitizers test-reliability bench bench-quick bench-postgres bench-check build format lint interface docs \
 	setup setup-web setup-traits setup-tests setup-bench setup-counts clean help
 
 demo: setup  ## Chat over a flaky network, killed once and resumed, checked at the end

@@ -82,14 +82,19 @@ struct SluiceCommand: AsyncParsableCommand {
 
     /// Exits with the requested help, or with the error in the arguments.
     ///
-    /// - Parameter command: Whose usage is shown.
-    private static func end(for error: any Error, of command: any ParsableCommand.Type) -> Never {
-        let text = command.fullMessage(for: error)
+    /// - Parameter verb: The verb that ran, if its arguments could be read.
+    private static func end(for error: any Error, in verb: (any ParsableCommand.Type)?) -> Never {
+        let text = fullMessage(for: error)
         guard exitCode(for: error) == .validationFailure, text.hasPrefix(parserPrefix) else {
             exit(withError: error)
         }
-        Terminal.remark(lines: String(text.dropFirst(parserPrefix.count)))
         let arguments = CommandLine.arguments.dropFirst()
+        if let name = verb?._commandName, let first = arguments.first {
+            Terminal.remark(message(for: error))
+            Terminal.remark("see `sluice \(first == name ? name : "\(first) \(name)") --help`")
+        } else {
+            Terminal.remark(lines: String(text.dropFirst(parserPrefix.count)))
+        }
         let advice =
             Verbs.adviceOnOption(among: arguments) ?? Verbs.adviceOnFile(text, among: arguments)
             ?? Verbs.adviceOnArgument(text, of: arguments.first)
@@ -99,7 +104,7 @@ struct SluiceCommand: AsyncParsableCommand {
 
     /// Parses the arguments and runs the verb.
     static func main() async {
-        var kind: any ParsableCommand.Type = Self.self
+        var verb: (any ParsableCommand.Type)?
         do {
             Surroundings.prepare()
             try Surroundings.checkArguments()
@@ -108,7 +113,7 @@ struct SluiceCommand: AsyncParsableCommand {
             try Threads.check()
             try Descriptors.check()
             var command = try await asyncParseAsRoot()
-            kind = type(of: command)
+            verb = type(of: command)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -126,7 +131,7 @@ struct SluiceCommand: AsyncParsableCommand {
             await Terminal.flush()
             exit(withError: ExitStatus(error.code).exitCode)
         } catch {
-            end(for: error, of: kind)
+            end(for: error, in: verb)
         }
     }
 }

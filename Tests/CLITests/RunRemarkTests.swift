@@ -116,6 +116,34 @@ import Testing
         }
     }
 
+    @Test("A slip in a name is told of: nothing of that name is there")
+    func slips() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let none = "no queue that has actions matches 'typo'"
+        for verb in ["queues", "actions"] {
+            let result = try await place.sluice(verb, "--queue", "typo")
+            #expect(result.status == .exited(0) && result.errors.contains(none), "\(result)")
+            #expect(try await place.sluice(verb, "--queue", "q").errors.isEmpty)
+        }
+        #expect(try await place.sluice("remove", "typo").errors.contains(none))
+        #expect(
+            try await place.sluice("move", "1", "--to", "typo").errors.contains(
+                "'typo' had no actions before"
+            )
+        )
+        #expect(try await place.sluice("move", "2", "--to", "typo").errors.isEmpty)
+        let dead = try await Tool.run(["dead", "list", "--file", place.path, "--queue", "typo"])
+        #expect(dead.errors.contains("no dead letter is of a queue that matches 'typo'"), "\(dead)")
+        let unknown = try await place.sluice("show", "--id", "7")
+        #expect(unknown.status == .exited(1) && unknown.errors.contains("7 is not in the file"), "\(unknown)")
+        let path = try await Tool.run(["queues", place.path])
+        #expect(path.errors.contains("is given as --file"), "\(path)")
+        let usage = try await place.sluice("retry")
+        #expect(usage.errors.contains("see `sluice retry --help`"), "\(usage)")
+        #expect(!usage.errors.contains("<subcommand>"), "\(usage)")
+    }
+
     @Test("A skipped action keeps its last error, unless a reason is given")
     func skip() async throws {
         let place = try Workplace()

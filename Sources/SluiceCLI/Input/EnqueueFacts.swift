@@ -1,7 +1,6 @@
 #if CommandLineTool
 internal import ArgumentParser
 internal import Sluice
-internal import SluiceJSON
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -106,5 +105,4 @@ struct EnqueueFacts: ParsableArguments {
         )
     }
 }
-
 #endif
