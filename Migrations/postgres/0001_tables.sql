@@ -189,6 +189,9 @@ CREATE TABLE sluice_worker_rows (
     -- It has no lease any more, and never gets one again; some of its queues are locked, and are given back later.
     -- lost: its lease was over; left: it signed off. NULL while it lives.
     ending           text CHECK (ending IN ('lost', 'left')),
+    -- Why its steps fail again and again, and since when; NULL after one that succeeds.
+    refusal          text,
+    refused_at       timestamptz,
     -- The expired action at which the worker's last sweep stopped.
     swept_at         timestamptz NOT NULL DEFAULT '-infinity',
     swept_id         bigint NOT NULL DEFAULT 0

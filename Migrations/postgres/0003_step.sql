@@ -452,6 +452,19 @@ BEGIN
 END
 $$;
 
+-- Notes that a worker's calls fail, so that all can see it; a step that succeeds forgets it. One that cannot even
+-- register, whose epoch is 0, is noted as a worker whose lease is over, which the others take off.
+CREATE FUNCTION sluice_note_refusal(epoch bigint, name text, nonce bigint, error text) RETURNS void
+LANGUAGE sql SET search_path FROM CURRENT SET lock_timeout = '3s' AS $$
+    INSERT INTO sluice_worker_rows (name, nonce, lease_until, continuous_since, refusal, refused_at)
+    SELECT sluice_note_refusal.name, sluice_note_refusal.nonce, sluice_now(), sluice_now(),
+           sluice_note_refusal.error, sluice_now()
+    WHERE sluice_note_refusal.epoch = 0;
+    UPDATE sluice_worker_rows AS w
+    SET refusal = sluice_note_refusal.error, refused_at = coalesce(w.refused_at, sluice_now())
+    WHERE w.epoch = sluice_note_refusal.epoch AND w.ending IS NULL
+$$;
+
 -- Adds a worker; returns its epoch, which no other ever has.
 CREATE FUNCTION sluice_register(name text, nonce bigint, lease interval, routes jsonb) RETURNS bigint
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '3s'
@@ -1057,7 +1070,7 @@ BEGIN
     END IF;
 
     -- 1. The worker. The lock keeps it from being taken off until this has committed, and a resync waits for it.
-    SELECT w.lease_until, w.continuous_since, w.waits, w.first_claim,
+    SELECT w.lease_until, w.continuous_since, w.waits, w.first_claim, w.refused_at,
            ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
            EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
            EXISTS (SELECT FROM sluice_task_rows AS t WHERE t.what = 'pool') AS moves_lanes,
@@ -1079,9 +1092,10 @@ BEGIN
     last_opening := worker_row.opening;
     -- Renewed often enough that five sixths are left after each step: the broker stops its handlers when it has had no
     -- answer for two thirds of the lease, and does not know which step has renewed it.
-    IF worker_row.lease_until - now_at NOT BETWEEN lease_length * 5 / 6 AND lease_length + interval '1 s' THEN
+    IF worker_row.lease_until - now_at NOT BETWEEN lease_length * 5 / 6 AND lease_length + interval '1 s'
+        OR worker_row.refused_at IS NOT NULL THEN
         UPDATE sluice_worker_rows AS w
-        SET lease_until = now_at + lease_length,
+        SET lease_until = now_at + lease_length, refusal = NULL, refused_at = NULL,
             continuous_since = CASE
                 WHEN w.lease_until <= now_at THEN now_at
                 -- The clock was set back; see sluice_chores.

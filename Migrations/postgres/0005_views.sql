@@ -223,17 +223,24 @@ CREATE VIEW sluice_queue_facts AS
 WITH clock AS MATERIALIZED (
     SELECT sluice_now() AS now
 ), living AS MATERIALIZED (
-    SELECT w.epoch, w.name, EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = w.epoch) AS is_busy
+    SELECT w.epoch, w.name, w.refusal, w.refused_at,
+           EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.worker = w.epoch) AS is_busy
     FROM sluice_worker_rows AS w CROSS JOIN clock WHERE w.lease_until > clock.now AND w.ending IS NULL
+), refused AS MATERIALIZED (
+    -- A worker whose steps fail for long has no lease any more.
+    SELECT w.refusal, w.refused_at FROM sluice_worker_rows AS w
+    WHERE w.refusal IS NOT NULL AND w.ending IS NULL AND NOT EXISTS (SELECT FROM living)
+    ORDER BY w.epoch LIMIT 1
 ), pooled AS MATERIALIZED (
     SELECT r.pool FROM sluice_route_rows AS r JOIN living AS w ON w.epoch = r.worker GROUP BY r.pool
 ), routed AS MATERIALIZED (
-    -- Of the workers that can run a kind, one whose gates are open, or else the one that has run queues longest.
+    -- Of the workers that can run a kind, one whose steps succeed and whose gates are open, or else the one that has run
+    -- queues longest.
     SELECT DISTINCT ON (r.pool, coalesce(r.kind, ''))
-           r.pool, coalesce(r.kind, '') AS kind, r.worker, w.name AS worker_name, r.gates, r.rate, r.rate_interval,
-           r.rate_tolerance, bool_or(w.is_busy) OVER (PARTITION BY r.pool, coalesce(r.kind, '')) AS is_busy
+           r.pool, coalesce(r.kind, '') AS kind, r.worker, w.name AS worker_name, w.refusal, w.refused_at, r.gates,
+           r.rate, r.rate_interval, r.rate_tolerance, bool_or(w.is_busy) OVER (PARTITION BY r.pool, coalesce(r.kind, '')) AS is_busy
     FROM sluice_route_rows AS r JOIN living AS w ON w.epoch = r.worker CROSS JOIN clock
-    ORDER BY r.pool, coalesce(r.kind, ''),
+    ORDER BY r.pool, coalesce(r.kind, ''), w.refused_at IS NOT NULL,
              (SELECT count(*) FROM unnest(r.gates) AS n (name)
               WHERE NOT EXISTS (SELECT FROM sluice_gate_rows AS g
                                 WHERE g.name = n.name AND (g.is_open OR g.opens_at <= clock.now))),
@@ -262,6 +269,8 @@ WITH clock AS MATERIALIZED (
            EXISTS (SELECT FROM pooled AS p WHERE p.pool = coalesce(l.pool, q.pool)) AS has_route,
            coalesce(r.worker, anykind.worker) AS route_worker,
            coalesce(r.worker_name, anykind.worker_name) AS route_name,
+           coalesce(r.refusal, anykind.refusal, refused.refusal) AS refusal,
+           coalesce(r.refused_at, anykind.refused_at, refused.refused_at) AS refused_at,
            CASE WHEN r.worker IS NOT NULL THEN r.is_busy ELSE coalesce(anykind.is_busy, false) END AS is_busy,
            CASE WHEN r.worker IS NOT NULL THEN r.rate ELSE anykind.rate END AS rate,
            CASE WHEN r.worker IS NOT NULL THEN r.rate_interval ELSE anykind.rate_interval END AS rate_interval,
@@ -284,6 +293,7 @@ WITH clock AS MATERIALIZED (
     LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
     LEFT JOIN routed AS r ON r.pool = coalesce(l.pool, q.pool) AND r.kind = h.kind
     LEFT JOIN routed AS anykind ON anykind.pool = coalesce(l.pool, q.pool) AND anykind.kind = ''
+    LEFT JOIN refused ON true
     LEFT JOIN LATERAL (
         SELECT array_agg(x.id ORDER BY x.id) AS ids, array_agg(x.holder ORDER BY x.id) AS holders,
                array_agg(x.reason ORDER BY x.id) AS reasons, array_agg(x.until ORDER BY x.id) AS untils
@@ -348,6 +358,8 @@ SELECT f.name AS queue,
            WHEN 'retry' THEN 'waiting for retry until ' || sluice_time_text(f.next_attempt_at)
            WHEN 'scheduled' THEN 'scheduled for ' || sluice_time_text(f.not_before)
            WHEN 'ready' THEN CASE
+               WHEN f.refusal IS NOT NULL
+                   THEN 'refused since ' || sluice_time_text(f.refused_at) || ': ' || f.refusal
                WHEN f.tried_id IS NOT NULL
                    THEN 'waits while action ' || f.tried_id || ' of ' || f.tried_queue
                         || CASE f.tried_count WHEN 1 THEN ' runs alone'
@@ -359,7 +371,8 @@ SELECT f.name AS queue,
                -- cannot see.
                WHEN f.is_busy OR f.is_suspect OR f.blocked_by = 'permit' THEN 'waiting for a permit'
                ELSE 'owned by ' || f.route_name END
-           WHEN 'stopped' THEN 'broker stopped'
+           WHEN 'stopped' THEN coalesce('refused since ' || sluice_time_text(f.refused_at) || ': ' || f.refusal,
+                                        'broker stopped')
            ELSE f.state
        END AS because,
        f.head_id,
@@ -533,7 +546,7 @@ $$;
 
 -- The facts of a queue; no row if it has no work. Because is to be made of them in this order: running; parked or
 -- undecodable (blocked_by); unknown kind or no route (has_worker, has_route, route_worker); each hold; and if nothing
--- runs each gate, the retry, the schedule, the rate limit, the trial of a suspect, a permit.
+-- runs each gate, the retry, the schedule, a refusal of all steps, the rate limit, the trial of a suspect, a permit.
 CREATE FUNCTION sluice_status(queue text) RETURNS SETOF sluice_queue_facts
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_bitmapscan = off ROWS 1 AS $$

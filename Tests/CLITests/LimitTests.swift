@@ -139,7 +139,7 @@ import Testing
                 try await limit(process, to: "1:1024")
                 try await place.enqueue("b")
             case 2:
-                #expect(line.hasPrefix("sluice: no command can be started now: "))
+                try #require(line.hasPrefix("sluice: no command can be started now: "))
                 #expect(line.contains("raise `ulimit -n`"))
                 // The remark comes before the action is given back.
                 var status: [String: Any] = [:]

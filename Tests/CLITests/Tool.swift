@@ -75,6 +75,8 @@ enum Tool {
 
     /// Runs it and hands out each line of its output and remarks as it comes, but for the summary at its end.
     ///
+    /// If `body` throws, the program is ended, and all that it has written is reported: after a crash it is why.
+    ///
     /// - Returns: How it ended.
     static func follow(
         _ arguments: [String],
@@ -88,13 +90,24 @@ enum Tool {
             output: .sequence,
             error: .combinedWithOutput
         ) { execution in
-            for try await line in execution.standardOutput.strings() {
-                let line = line.trimmingCharacters(in: .newlines)
-                if isSummary(line) { continue }
-                try await body(line) { signal in
-                    if signal == .suspend { return try suspendProcess(execution.processIdentifier.value) }
-                    try execution.send(signal: signal)
+            var iterator = execution.standardOutput.strings().makeAsyncIterator()
+            var written: [String] = []
+            do {
+                while let line = try await iterator.next()?.trimmingCharacters(in: .newlines) {
+                    written.append(line)
+                    if isSummary(line) { continue }
+                    try await body(line) { signal in
+                        if signal == .suspend {
+                            return try suspendProcess(execution.processIdentifier.value)
+                        }
+                        try execution.send(signal: signal)
+                    }
                 }
+            } catch {
+                try execution.send(signal: .terminate)
+                while let line = try await iterator.next() { written.append(line) }
+                Issue.record("\(program) has written:\n\(written.joined(separator: "\n"))")
+                throw error
             }
         }.terminationStatus
     }

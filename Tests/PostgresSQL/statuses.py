@@ -4,6 +4,7 @@ import re
 
 from checks import check, group
 from fresh import add_route, fresh
+from worker import Worker
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"
 
@@ -18,6 +19,42 @@ def status_of(db, queue="a"):
     if found:
         found["because"] = re.sub(TIME, "TIME", found["because"])
     return found
+
+
+@group
+def refusals(db):
+    db.reset()
+    db.set_clock()
+    worker = Worker(db)
+    db.enqueue("a", kind="k")
+    db.enqueue("a", kind="k")
+    worker.step(free=0)
+    note = "SELECT sluice_note_refusal(%s, 'host/1', 1, 'no key')"
+    db.run(note, worker.epoch)
+    check("a worker whose steps fail is why nothing starts (G15)", status_of(db)["because"], "refused since TIME: no key")
+    other = Worker(db, name="host/2")
+    check("another one, whose steps succeed, is named in its place", status_of(db)["because"], "owned by host/2")
+    db.run("SELECT sluice_leave(%s)", other.epoch)
+    db.run("UPDATE sluice_worker_rows SET lease_until = now() - interval '1 s' WHERE epoch = %s", worker.epoch)
+    status = status_of(db)
+    check(
+        "one whose lease is over, since no step renews it, still says why",
+        (status["state"], status["because"]),
+        ("stopped", "refused since TIME: no key"),
+    )
+    worker.step(free=0)
+    check("a step that succeeds forgets it", status_of(db)["because"], "owned by host/1")
+    db.run(note, worker.epoch)
+    db.run("SELECT sluice_leave(%s)", worker.epoch)
+    check("so does the end of a worker", status_of(db)["because"], "broker stopped")
+    db.run(note, 0)
+    check("one that cannot register is noted too", status_of(db)["because"], "refused since TIME: no key")
+    worker = Worker(db)
+    check("and counts for nothing beside one that can", status_of(db)["because"], "owned by host/1")
+    for _ in range(4):
+        db.shift("10 s")
+        worker.step(free=0)
+    check("which takes it off", (worker.take_off(), db.count("worker")), (1, 1))
 
 
 def facts_of(db, queue="a"):

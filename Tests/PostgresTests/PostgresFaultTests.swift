@@ -149,11 +149,21 @@ struct PostgresFaultTests {
             return
         }
         #expect(error.contains("55000"))
+        // Another process, and whoever looks by SQL, is told too.
+        let looker = try await self.broker(site)
+        guard case .refused(error, _) = try await looker.status(of: "notes").because.first else {
+            Issue.record("\(try await looker.status(of: "notes"))")
+            return
+        }
+        let because = "SELECT because FROM @sluice_queues WHERE queue = 'notes'"
+        let told = try await sql.call(because, []).first?.text("because") ?? ""
+        #expect(told.hasPrefix("refused since ") && told.hasSuffix(": \(error)"), "\(told)")
         try await #expect(broker.health().refusal?.contains("55000") == true)
         _ = try await sql.call("DROP PUBLICATION \(site.schema)")
         try await #expect(receipt.settled() == .succeeded)
         #expect(await lines.waits(for: "calls of the server succeed again"))
         try await #expect(broker.health().refusal == nil)
+        await looker.close()
         try await #expect(broker.health().contradictions == [])
         await broker.stop(grace: .zero)
         try await run.value

@@ -16,7 +16,8 @@ struct QueueFactRow {
 
     static func sql(_ source: String) -> String {
         let times = [
-            "running_since", "not_before", "next_attempt_at", "blocked_at", "oldest", "rate_until", "now",
+            "running_since", "not_before", "next_attempt_at", "blocked_at", "oldest", "rate_until",
+            "refused_at", "now",
         ]
         let columns = times.map { "\(microseconds("f.\($0)")) AS \($0)" }
         let ends = ["hold_untils", "gate_untils"].map { name in
@@ -27,7 +28,7 @@ struct QueueFactRow {
             f.name, f.depth, f.head_id, f.head_kind, f.attempts, f.last_error, f.blocked_by, \
             f.blocked_action_id, f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.route_name, \
             f.running_worker, f.running_name, f.is_busy, f.is_suspect, f.rate, f.tried_id, f.tried_queue, \
-            f.tried_count, f.pool_pattern, \
+            f.tried_count, f.pool_pattern, f.refusal, \
             f.claim, f.state, f.queue_id, \
             array_to_json(f.hold_holders) AS hold_holders, array_to_json(f.hold_reasons) AS hold_reasons, \
             array_to_json(f.gates) AS gates
@@ -79,9 +80,15 @@ struct QueueFactRow {
         }
         if let time = row.time("next_attempt_at"), time > now { because.append(.retry(until: time.date)) }
         if let time = row.time("not_before"), time > now { because.append(.scheduled(for: time.date)) }
-        if because.isEmpty, let refusal { return [refusal] }
+        if because.isEmpty, let refusal = refusal ?? noted { return [refusal] }
         guard row.flag("has_worker") else { return because + [.stopped] }
         return because.isEmpty ? [readiness] : because
+    }
+
+    /// What a worker has noted of its own calls.
+    private var noted: Because? {
+        guard let error = row["refusal"], let since = row.time("refused_at") else { return nil }
+        return .refused(error: error, since: since.date)
     }
 
     private var readiness: Because {

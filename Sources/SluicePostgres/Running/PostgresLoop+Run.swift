@@ -119,9 +119,9 @@ extension PostgresLoop {
         _ work: inout LoopWork
     ) async throws(SluiceError) {
         // One that fails again and again is more than a moment's trouble.
+        if tries >= Self.triesBeforeWarning { await note(failure, of: work.epoch) }
         let level: Logger.Level = tries == Self.triesBeforeWarning ? .warning : .debug
         options.logger.log(level: level, "a call of the server failed", metadata: ["error": "\(failure)"])
-        if tries >= Self.triesBeforeWarning { note(failure) }
         if failure.isTakenOff {
             options.logger.warning("the worker was taken off: its lease was over, and others run its queues")
             runner.cancelClaimed(.stop)
@@ -144,12 +144,23 @@ extension PostgresLoop {
         await backOff(tries)
     }
 
-    /// Statuses say why nothing starts here.
-    private func note(_ failure: PostgresFailure) {
+    /// Statuses say why nothing starts here, and in other processes if the server can be written to.
+    private func note(_ failure: PostgresFailure, of worker: Int64) async {
         let (text, now) = ("\(failure)", options.clock.now.date)
-        state.withLock { state in
-            if case .refused(text, _) = state.refusal { return }
+        let isNew = state.withLock { state in
+            if case .refused(text, _) = state.refusal { return false }
             state.refusal = .refused(error: text, since: now)
+            return true
+        }
+        guard isNew else { return }
+        do throws(PostgresFailure) {
+            _ = try await connection.call(
+                "SELECT @sluice_note_refusal($1, $2, $3, $4)",
+                ["\(worker)", workerName, "\(Int64.random(in: .min ... .max))", text],
+                within: server.lease / 6
+            )
+        } catch {
+            options.logger.debug("others cannot be told why calls fail", metadata: ["error": "\(error)"])
         }
     }
 
