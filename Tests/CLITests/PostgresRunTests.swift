@@ -197,6 +197,25 @@ struct PostgresRunTests {
         #expect(status == .exited(0) && lines == ["far first", "far third"], "\(status), \(lines)")
     }
 
+    @Test("G3: Ctrl-Z does not stop a run, whose lease would end while its command runs")
+    func suspended() async throws {
+        let place = try ServerPlace()
+        try await place.enqueue("q")
+        let go = try place.files.makePipe("go")
+        var remarks: [String] = []
+        let run = ["run"] + place.options + ["--exec", "echo started; read line < '\(go)'", "--until-empty"]
+        let status = try await Tool.follow(run) { line, _ in
+            remarks.append(line)
+            guard line == "started" else { return try place.files.release(go) }
+            let name = try await place.sql("SELECT process FROM @sluice_runners")
+            let number = try #require(name.split(separator: "/").last)
+            let signalled = try await Tool.launch("sh", ["-c", "kill -TSTP \(number)"])
+            try #require(signalled.status == .exited(0), "\(signalled)")
+        }
+        #expect(status == .exited(0))
+        #expect(remarks.count == 2 && remarks.last?.contains("goes on at Ctrl-Z") == true, "\(remarks)")
+    }
+
     @Test("After a killed run its commands end, and another process runs its actions when the lease is over")
     func killed() async throws {
         let place = try ServerPlace()

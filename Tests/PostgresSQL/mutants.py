@@ -457,6 +457,11 @@ MUTANTS = {
         "statuses.claims_and_failures",
         ("0005", "CROSS JOIN clock WHERE w.lease_until > clock.now AND", "CROSS JOIN clock WHERE"),
     ),
+    "worker whose steps fail": Mutant("statuses.refusals", ("0005", " w.refused_at IS NOT NULL,", "")),
+    "refused worker without a lease": Mutant(
+        "statuses.refusals", ("0005", " AND NOT EXISTS (SELECT FROM living)", "")
+    ),
+    "refusal forgotten": Mutant("statuses.refusals", ("0003", "OR worker_row.refused_at IS NOT NULL", "OR false")),
     "rights": Mutant(
         "rights.rights",
         ("0005", "        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);", "        NULL;"),

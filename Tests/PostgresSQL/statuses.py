@@ -32,6 +32,9 @@ def refusals(db):
     note = "SELECT sluice_note_refusal(%s, 'host/1', 1, 'no key')"
     db.run(note, worker.epoch)
     check("a worker whose steps fail is why nothing starts (G15)", status_of(db)["because"], "refused since TIME: no key")
+    worker.step(free=0)
+    check("a step that succeeds forgets it", status_of(db)["because"], "owned by host/1")
+    db.run(note, worker.epoch)
     other = Worker(db, name="host/2")
     check("another one, whose steps succeed, is named in its place", status_of(db)["because"], "owned by host/2")
     db.run("SELECT sluice_leave(%s)", other.epoch)
@@ -42,9 +45,6 @@ def refusals(db):
         (status["state"], status["because"]),
         ("stopped", "refused since TIME: no key"),
     )
-    worker.step(free=0)
-    check("a step that succeeds forgets it", status_of(db)["because"], "owned by host/1")
-    db.run(note, worker.epoch)
     db.run("SELECT sluice_leave(%s)", worker.epoch)
     check("so does the end of a worker", status_of(db)["because"], "broker stopped")
     db.run(note, 0)

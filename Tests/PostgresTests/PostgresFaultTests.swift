@@ -209,7 +209,7 @@ struct PostgresFaultTests {
         edited.send()
         for text in [
             "warning queue parked action=1", "warning action became a dead letter",
-            "notice an attempt succeeded that had not seen an edit", "warning no route for the kind",
+            "warning an attempt succeeded that had not seen an edit", "warning no route for the kind",
             "warning dead letters made of a whole queue cause=behind count=2",
             "notice action became a dead letter action=5 cause=expired",
         ] {

@@ -32,8 +32,7 @@ extension QueueEvent.Kind {
     /// The most urgent level at which it is logged.
     var logLevel: Logger.Level {
         switch self {
-        case .failed, .expired, .deadLettered, .blocked, .crashed: .warning
-        case .editLost: .notice
+        case .failed, .expired, .deadLettered, .blocked, .crashed, .editLost: .warning
         case .started, .succeeded, .retrying, .released: .debug
         default: .trace
         }
@@ -56,7 +55,7 @@ extension QueueEvent {
             default: return (.debug, "queue waits for a gate")
             }
         case .crashed: return (.warning, "the process died while an action ran alone")
-        case .editLost: return (.notice, "an attempt succeeded that had not seen an edit of its action")
+        case .editLost: return (.warning, "an attempt succeeded that had not seen an edit of its action")
         case .started: return (.debug, "attempt started")
         case .succeeded: return (.debug, "attempt succeeded")
         case .retrying: return (.debug, "attempt failed, and is tried again")

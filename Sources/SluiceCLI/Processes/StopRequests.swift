@@ -31,13 +31,25 @@ final class StopRequests: Sendable {
     ///
     /// If the end of a terminal was ignored, as by nohup(1), it remains so.
     ///
-    /// - Parameter remark: Written to standard error at the first signal.
-    init(remark: String? = "stopping; a second signal cancels attempts") {
+    /// - Parameters:
+    ///   - remark: Written to standard error at the first signal.
+    ///   - refusesSuspension: Whether Ctrl-Z of a terminal is answered by a remark: on a server the lease of a
+    ///     process that is stopped would end while its commands run on.
+    init(remark: String? = "stopping; a second signal cancels attempts", refusesSuspension: Bool = false) {
         self.remark = remark
         let numbers = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].filter { !Self.isToIgnore($0) }
         sources = numbers.map { number in
             Signals.source(of: number, .global()) { [weak self] in self?.request(number) }
         }
+        guard refusesSuspension else { return }
+        sources.append(
+            Signals.source(of: SIGTSTP, .global()) {
+                Terminal.remark(
+                    "a run on a server goes on at Ctrl-Z: its lease would end while its commands run; "
+                        + "Ctrl-C ends it"
+                )
+            }
+        )
     }
 
     private static func isToIgnore(_ number: Int32) -> Bool {

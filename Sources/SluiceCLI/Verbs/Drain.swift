@@ -65,7 +65,7 @@ struct Drain: AsyncParsableCommand {
         times.remarkIfNone(of: "the deadline has passed")
         Terminal.passesOn()
         Terminal.hurries(within: times.patience)
-        let stop = StopRequests()
+        let stop = StopRequests(refusesSuspension: store.isServer)
         let isExec = handler.exec != nil
         let options = try policy.brokerOptions(times, keeper, isExec: isExec)
         let broker = try await store.open(options, lease: policy.lease(times, isExec: isExec))

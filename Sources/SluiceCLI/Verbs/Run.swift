@@ -87,8 +87,8 @@ struct Run: AsyncParsableCommand {
             queue for this process while its lease (--lease) lasts. A process that is cut off from the \
             server cancels its commands after two thirds of the lease, so that they have ended when another \
             one takes over. If sluice is killed, its actions wait for the end of the lease. A stopped run \
-            gives its queues back at once. A process that is stopped (Ctrl-Z) renews no lease, and its \
-            commands run on: continue or end it before the lease is over.
+            gives its queues back at once. Ctrl-Z does not stop it. A process that SIGSTOP stops renews no \
+            lease, and its commands run on: continue or end it before the lease is over.
 
             \(RunPolicy.orderHelp)
 
@@ -134,7 +134,7 @@ struct Run: AsyncParsableCommand {
         Signals.ignoreBrokenPipes()
         times.remarkIfNone(of: "--for leaves no time")
         Terminal.passesOn()
-        let stop = StopRequests()
+        let stop = StopRequests(refusesSuspension: store.isServer)
         let isExec = handler.exec != nil
         let options = try policy.brokerOptions(times, keeper, isExec: isExec)
         let broker = try await store.open(options, lease: policy.lease(times, isExec: isExec))
