@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("Copies by the tool") struct BackupTests {
+@Suite("Copies by the tool", .watched) struct BackupTests {
     @Test("A copy holds what the file holds, is its owner's, and runs; the file is as it was")
     func copies() async throws {
         let place = try Workplace()

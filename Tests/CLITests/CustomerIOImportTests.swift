@@ -4,7 +4,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-@Suite("Customer.io: sluice import of a queue's folder", .serialized) struct CustomerIOImportTests {
+@Suite("Customer.io: sluice import of a queue's folder", .serialized, .watched) struct CustomerIOImportTests {
     private static let facts = """
         SELECT group_concat(line, char(10)) FROM (
             SELECT queue || '|' || kind || '|' || payload || '|' || attempts || '|' || enqueued_at AS line

@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("Cute: sluice import of a folder of job files", .serialized) struct CuteImportTests {
+@Suite("Cute: sluice import of a folder of job files", .serialized, .watched) struct CuteImportTests {
     private func job(_ id: String, _ seconds: Double, _ action: String = "upload") -> CuteJob {
         CuteJob(id: id, createdDate: Date(timeIntervalSince1970: seconds), data: nil, action: action)
     }
@@ -117,7 +118,7 @@ import Testing
     }
 }
 
-@Suite("What sluice import reads") struct ImportSourceTests {
+@Suite("What sluice import reads", .watched) struct ImportSourceTests {
     private var job: CuteJob {
         CuteJob(id: "1", createdDate: Date(timeIntervalSince1970: 1_000_000_000), data: nil, action: "upload")
     }

@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice dead", .serialized) struct DeadTests {
+@Suite("sluice dead", .serialized, .watched) struct DeadTests {
     /// A file with the dead letters 1 to 4: of `a`, of `b/1`, and two of `b/2`; the first is a day old, the
     /// second was skipped.
     private func workplace() async throws -> Workplace {

@@ -11,7 +11,7 @@ import Testing
 @testable import Sluice
 @testable import SluiceCLI
 
-@Suite("sluice doctor", .serialized) struct DoctorTests {
+@Suite("sluice doctor", .serialized, .watched) struct DoctorTests {
     private func findings(_ place: Workplace, _ flags: String...) async throws -> [String: Any] {
         let result = try await Tool.run(["doctor", "--file", place.path, "--json"] + flags)
         let answer = try #require(try result.objects().first)

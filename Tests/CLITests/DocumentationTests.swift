@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("The tool's page in the documentation") struct ToolDocumentationTests {
+@Suite("The tool's page in the documentation", .watched) struct ToolDocumentationTests {
     private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Sources/Sluice/Sluice.docc/Tool.md")
 

@@ -1,9 +1,10 @@
 #if CommandLineTool
+import TestSupport
 import Testing
 
 @testable import SluiceCLI
 
-@Suite("The elements of a JSON array") struct ElementSplitterTests {
+@Suite("The elements of a JSON array", .watched) struct ElementSplitterTests {
     /// The elements of a text that comes in pieces.
     private func split(_ text: String, by size: Int, limit: Int = 100) -> [String] {
         var splitter = ElementSplitter(maximumByteCount: limit)

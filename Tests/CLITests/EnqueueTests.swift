@@ -2,9 +2,10 @@
 import Foundation
 import SluiceSQLite
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice enqueue, one action") struct EnqueueTests {
+@Suite("sluice enqueue, one action", .watched) struct EnqueueTests {
     @Test("The number of the action is written, and the payload stored as it was given")
     func payloadFromFlag() async throws {
         let place = try Workplace()

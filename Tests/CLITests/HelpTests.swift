@@ -1,5 +1,6 @@
 #if CommandLineTool
 import Subprocess
+import TestSupport
 import Testing
 
 /// Every verb, as the tool lists them.
@@ -9,7 +10,7 @@ let allVerbs = [
     "export", "import", "backup",
 ]
 
-@Suite("The tool's help") struct HelpTests {
+@Suite("The tool's help", .watched) struct HelpTests {
     @Test(
         "Every verb has an example and its exit statuses",
         arguments: allVerbs + [

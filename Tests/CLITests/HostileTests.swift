@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("Names and payloads that want more than to be shown", .serialized) struct HostileTests {
+@Suite("Names and payloads that want more than to be shown", .serialized, .watched) struct HostileTests {
     /// Erases the screen, goes back to the line's start, turns the direction of writing, ends the line.
     private static let name = "x\u{1B}[2J\r\u{202E}y\u{9B}1A\nforged"
 

@@ -4,7 +4,7 @@ import Subprocess
 import TestSupport
 import Testing
 
-@Suite("sluice enqueue --from") struct ImportTests {
+@Suite("sluice enqueue --from", .watched) struct ImportTests {
     @Test("Each line becomes a payload as it is, in the queue and at the place that its fields name")
     func manyLines() async throws {
         let place = try Workplace()

@@ -2,9 +2,10 @@
 import Foundation
 import SluiceSQLite
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice queues and sluice actions") struct ListTests {
+@Suite("sluice queues and sluice actions", .watched) struct ListTests {
     /// A line with the age of a queue that is as old as the test, however slow the machine.
     private static func withoutAge(_ line: String) -> String {
         line.replacing(#/ +(\d+ min +)?\d+ s  /#, with: "     0 s  ")

@@ -2,13 +2,14 @@
 import Foundation
 import SluiceSQLite
 import Subprocess
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
 import Glibc
 #endif
 
-@Suite("Files that the tool cannot open") struct OpeningTests {
+@Suite("Files that the tool cannot open", .watched) struct OpeningTests {
     private static let verbs =
         [
             ["enqueue", "--queue", "q", "--kind", "k", "--payload", "1"],

@@ -1,9 +1,10 @@
 #if CommandLineTool
 import Foundation
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("The verbs that operate", .serialized) struct OperateTests {
+@Suite("The verbs that operate", .serialized, .watched) struct OperateTests {
     /// A file in which the queue `q` is parked by its first action, with a second behind it.
     private func parked() async throws -> Workplace {
         let place = try Workplace()

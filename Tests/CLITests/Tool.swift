@@ -75,7 +75,7 @@ enum Tool {
 
     /// Runs it and hands out each line of its output and remarks as it comes, but for the summary at its end.
     ///
-    /// If `body` throws, the program is ended, and all that it has written is reported: after a crash it is why.
+    /// If `body` throws, the program is ended, and all that it has written is reported: after a crash, why.
     ///
     /// - Returns: How it ended.
     static func follow(

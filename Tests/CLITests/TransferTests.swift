@@ -2,9 +2,10 @@
 import Foundation
 import Sluice
 import Subprocess
+import TestSupport
 import Testing
 
-@Suite("sluice export and sluice import", .serialized) struct TransferTests {
+@Suite("sluice export and sluice import", .serialized, .watched) struct TransferTests {
     /// All that an operator sees of each action, but for what belongs to the file.
     private static let facts = """
         SELECT hex(queue), hex(kind), typeof(sort_key), hex(sort_key), hex(payload), version, hex(tag),

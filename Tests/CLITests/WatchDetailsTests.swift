@@ -1,11 +1,12 @@
 #if CommandLineTool
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Sluice
 @testable import SluiceCLI
 
-@Suite("The details and durations of sluice watch") struct WatchDetailsTests {
+@Suite("The details and durations of sluice watch", .watched) struct WatchDetailsTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 
     private static func date(_ seconds: Double) -> Date { now.addingTimeInterval(seconds) }

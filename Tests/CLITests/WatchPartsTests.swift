@@ -2,12 +2,13 @@
 import Foundation
 import SluiceJSON
 import Sluice
+import TestSupport
 import Testing
 
 @testable import Sluice
 @testable import SluiceCLI
 
-@Suite("The parts of sluice watch") struct WatchPartsTests {
+@Suite("The parts of sluice watch", .watched) struct WatchPartsTests {
     private static let run = Because.running(since: Date(timeIntervalSince1970: 0), attempt: 1)
     private static let parking = Because.parked(
         by: ActionID(rawValue: 7),

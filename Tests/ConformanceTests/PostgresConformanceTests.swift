@@ -24,7 +24,7 @@ struct PostgresConformanceTests {
     }
 }
 
-@Suite("The guide to PostgreSQL") struct PostgresPromisesTests {
+@Suite("The guide to PostgreSQL", .watched) struct PostgresPromisesTests {
     @Test("It counts the promises that are passed over")
     func passedOver() throws {
         let path = URL(fileURLWithPath: #filePath)

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("What enqueue has promised when it returned") struct DurabilityTests {
+@Suite("What enqueue has promised when it returned", .watched) struct DurabilityTests {
     @Test("G1: actions whose enqueue returned survive a kill at any of ten moments", arguments: 1...10)
     func survivesKill(moment: Int) async throws {
         let file = try TemporaryFile()

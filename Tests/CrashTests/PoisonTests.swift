@@ -4,9 +4,10 @@ import Sluice
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
-@Suite("A process that its own handlers kill") struct PoisonTests {
+@Suite("A process that its own handlers kill", .watched) struct PoisonTests {
     private static let lanes = 64
 
     /// Runs the child once.

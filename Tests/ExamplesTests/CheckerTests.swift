@@ -1,9 +1,10 @@
 #if CommandLineTool
+import TestSupport
 import Testing
 
 @testable import SluiceDemo
 
-@Suite("The demo's checker")
+@Suite("The demo's checker", .watched)
 struct CheckerTests {
     private static let sent = ["Ana", "Bo"].flatMap { conversation in
         (1...3).map {

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("The demo")
+@Suite("The demo", .watched)
 struct DemoTests {
     @Test(
         "G1, G2, G5, G8: messages sent through a kill arrive once and in order, the demo says, and cleans up",

@@ -1,9 +1,10 @@
 #if CommandLineTool
+import TestSupport
 import Testing
 
 @testable import SluiceDemo
 
-@Suite("The demo's lanes")
+@Suite("The demo's lanes", .watched)
 struct LaneTests {
     private static let activities: [Lane.Activity] = [
         .sending(
@@ -47,7 +48,7 @@ struct LaneTests {
     }
 }
 
-@Suite("The demo's weather")
+@Suite("The demo's weather", .watched)
 struct WeatherTests {
     @Test("The same seed makes the same weather, and another seed another")
     func seeds() {

@@ -3,9 +3,10 @@ import Crypto
 import Foundation
 import Sluice
 import SluiceCrypto
+import TestSupport
 import Testing
 
-@Suite("Keys") struct KeyRingTests {
+@Suite("Keys", .watched) struct KeyRingTests {
     private let context = SealingContext(kind: "note", version: 1)
     private let payload = Data(#"{"text":"CANARY"}"#.utf8)
 

@@ -1,9 +1,10 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Copies of whole databases") struct BackupTests {
+@Suite("Copies of whole databases", .watched) struct BackupTests {
     private func filled(_ rows: Int) throws -> (file: TemporaryFile, connection: Connection) {
         let file = try TemporaryFile()
         let connection = try Connection(path: file.path, mode: .create)

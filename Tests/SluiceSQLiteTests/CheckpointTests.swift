@@ -1,9 +1,10 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Checkpoints")
+@Suite("Checkpoints", .watched)
 struct CheckpointTests {
     private func walSize(_ file: SharedFile) throws -> Int {
         try #require(

@@ -1,8 +1,9 @@
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
-@Suite("Errors of SQLite")
+@Suite("Errors of SQLite", .watched)
 struct ErrorTests {
     static let secret = "attack at dawn"
     /// Statements that fail on the secret, each in another part of SQLite.

@@ -1,7 +1,8 @@
 import SluiceSQLite
+import TestSupport
 import Testing
 
-@Suite("Pragmas")
+@Suite("Pragmas", .watched)
 struct PragmaTests {
     @Test("A pragma that was set is read back")
     func set() throws {

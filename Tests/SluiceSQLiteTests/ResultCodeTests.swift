@@ -1,7 +1,8 @@
 import SluiceSQLite
+import TestSupport
 import Testing
 
-@Suite("Result codes")
+@Suite("Result codes", .watched)
 struct ResultCodeTests {
     private static func name(_ code: ResultCode) -> String {
         switch code {

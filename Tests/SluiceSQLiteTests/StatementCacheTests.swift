@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import SluiceSQLite
 
-@Suite("Cached statements")
+@Suite("Cached statements", .watched)
 struct StatementCacheTests {
     @Test("Each of a thousand texts, one beside the other, has its own statement, until all are removed")
     func many() throws {

@@ -1,7 +1,8 @@
 import SluiceSQLite
+import TestSupport
 import Testing
 
-@Suite("Statements")
+@Suite("Statements", .watched)
 struct StatementTests {
     static let values: [Value] = [
         .null, .integer(0), .integer(.min), .integer(.max), .real(-0.5), .real(.infinity), .real(-.infinity),

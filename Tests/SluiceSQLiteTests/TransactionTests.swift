@@ -1,7 +1,8 @@
 import SluiceSQLite
+import TestSupport
 import Testing
 
-@Suite("Transactions")
+@Suite("Transactions", .watched)
 struct TransactionTests {
     private struct Refusal: Error {}
 

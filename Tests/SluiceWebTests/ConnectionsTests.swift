@@ -4,11 +4,12 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SluiceWeb
 
-@Suite("Connections of the operator's page")
+@Suite("Connections of the operator's page", .watched)
 struct ConnectionsTests {
     /// One connection, which knows whether it has been closed.
     private final class Peer: Sendable {

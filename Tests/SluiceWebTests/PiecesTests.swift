@@ -3,11 +3,12 @@ import Foundation
 import NIOCore
 import NIOEmbedded
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluiceWeb
 
-@Suite("Pieces of the operator's page")
+@Suite("Pieces of the operator's page", .watched)
 struct PiecesTests {
     @Test("Interpolated text is escaped, HTML is not, and hidden characters are shown by their numbers")
     func html() {

@@ -1,10 +1,11 @@
 #if Web
 import Sluice
+import TestSupport
 import Testing
 
 @testable import SluiceWeb
 
-@Suite("Sessions of the operator's page")
+@Suite("Sessions of the operator's page", .watched)
 struct SessionsTests {
     private let sessions = Sessions()
 

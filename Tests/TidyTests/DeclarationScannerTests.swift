@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Declaration scanner")
+@Suite("Declaration scanner", .watched)
 struct DeclarationScannerTests {
     private func declarations(_ text: String) -> [Declaration] {
         SwiftSource(path: "a.swift", text: text).declarations

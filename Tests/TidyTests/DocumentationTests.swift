@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Documentation")
+@Suite("Documentation", .watched)
 struct DocumentationTests {
     @Test("Every public declaration of the libraries has a documentation comment")
     func publicDeclarations() {

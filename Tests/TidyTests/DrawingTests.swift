@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The drawings of the README and the documentation, which `.ci/draw` makes from text.
-@Suite("Drawings", .needs("python3")) struct DrawingTests {
+@Suite("Drawings", .needs("python3"), .watched) struct DrawingTests {
     private static let folder = "Sources/Sluice/Sluice.docc/Resources/"
 
     @Test("The folder has the drawings that .ci/draw makes, and no other")

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The page that says of each error what has happened and what to do.
-@Suite("The page on errors") struct ErrorPageTests {
+@Suite("The page on errors", .watched) struct ErrorPageTests {
     private static let page = "Sources/Sluice/Sluice.docc/Errors.md"
     private static let source = "Sources/Sluice/SluiceError.swift"
 

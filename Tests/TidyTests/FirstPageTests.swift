@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `README.md`, the first page that a newcomer reads.
-@Suite("The first page") struct FirstPageTests {
+@Suite("The first page", .watched) struct FirstPageTests {
     private static let sections = [
         "Why Sluice", "An outbox", "Add it", "Try it", "When not to use it", "Transactions with your data",
         "Looking into the file", "The tool", "Testing your handlers", "Several processes", "Performance",

@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Lexer")
+@Suite("Lexer", .watched)
 struct LexerTests {
     private func code(_ text: String) -> String {
         var lexer = Lexer(text)

@@ -1,8 +1,9 @@
 import CSluiceMigrations
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Migrations")
+@Suite("Migrations", .watched)
 struct MigrationTests {
     /// A step: what it is called, and its SQL.
     private struct Step: Equatable {

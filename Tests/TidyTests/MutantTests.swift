@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Mutants")
+@Suite("Mutants", .watched)
 struct MutantTests {
     @Test("Each guard that a mutant takes out has a name of its own, and a line in the table of .ci/mutants")
     func table() throws {

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The links between pages, which readers follow in a file viewer and in the documentation.
-@Suite("Links between pages") struct PageLinkTests {
+@Suite("Links between pages", .watched) struct PageLinkTests {
     @Test("Every relative link of a page leads to a file, and none is in the form of DocC alone")
     func links() throws {
         let repository = Repository.current

@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Paths")
+@Suite("Paths", .watched)
 struct PathTests {
     @Test("The walk finds this file and the manifest, and no build folder")
     func walk() {

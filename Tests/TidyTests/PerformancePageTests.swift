@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The page on performance, which quotes measurements.
-@Suite("The page on performance") struct PerformancePageTests {
+@Suite("The page on performance", .watched) struct PerformancePageTests {
     @Test("Its numbers of each workload are among the results of that workload")
     func numbers() throws {
         let page = try Self.text(of: "Sources/Sluice/Sluice.docc/Performance.md").split(separator: "\n")

@@ -1,7 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
-@Suite("Plain words")
+@Suite("Plain words", .watched)
 struct PhraseTests {
     /// Turns of phrase that make a page or a comment hard to read: see CONTRIBUTING.md.
     private static let turns =

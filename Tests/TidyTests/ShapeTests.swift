@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("The shape of the sources")
+@Suite("The shape of the sources", .watched)
 struct ShapeTests {
     /// The folders of the engine: a file uses types of its own folder, of those before it, and of the root,
     /// which has the nouns of the public face.

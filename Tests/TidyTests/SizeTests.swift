@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Sizes")
+@Suite("Sizes", .watched)
 struct SizeTests {
     private static let maximumLinesOfFile = 400
     private static let maximumLinesOfFunction = 60

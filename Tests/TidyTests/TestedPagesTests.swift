@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The pages that name a test for everything that the designs we follow can do, and for every guarantee.
-@Suite("Pages that name tests") struct TestedPagesTests {
+@Suite("Pages that name tests", .watched) struct TestedPagesTests {
     @Test(
         "Every row of a page that names tests names some, and each of them exists",
         // A table for each source at least; guarantees and what is done to them; threats.

@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Tuples")
+@Suite("Tuples", .watched)
 struct TupleTests {
     /// The generic types and functions whose elements cross from one task or thread to another.
     private static let carriers = [

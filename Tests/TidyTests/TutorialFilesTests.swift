@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The tutorial, the files of its steps, and the program that it ends with, which other tests run.
-@Suite("The files of the tutorial") struct TutorialFilesTests {
+@Suite("The files of the tutorial", .watched) struct TutorialFilesTests {
     private static let folder = "Sources/Sluice/Sluice.docc/Tutorials/"
 
     /// A step's file, and the name that the page gives it.

@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("Words")
+@Suite("Words", .watched)
 struct WordTests {
     /// A piece of text that has no place in some folders.
     struct Forbidden: Sendable {

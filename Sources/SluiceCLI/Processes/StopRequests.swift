@@ -33,8 +33,8 @@ final class StopRequests: Sendable {
     ///
     /// - Parameters:
     ///   - remark: Written to standard error at the first signal.
-    ///   - refusesSuspension: Whether Ctrl-Z of a terminal is answered by a remark: on a server the lease of a
-    ///     process that is stopped would end while its commands run on.
+    ///   - refusesSuspension: Whether Ctrl-Z of a terminal is answered by a remark: on a server the lease of
+    ///     a process that is stopped would end while its commands run on.
     init(remark: String? = "stopping; a second signal cancels attempts", refusesSuspension: Bool = false) {
         self.remark = remark
         let numbers = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].filter { !Self.isToIgnore($0) }

@@ -5,7 +5,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Queues whose names read like patterns") struct PatternNameTests {
+@Suite("Queues whose names read like patterns", .watched) struct PatternNameTests {
     private static let names = ["*", "a/*", "promo*", "a*b"]
 
     @Test("No way in puts an action under such a name, and the refusal names the character", arguments: names)

@@ -1,10 +1,11 @@
 import Foundation
 import SluiceJSON
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("Reading JSON")
+@Suite("Reading JSON", .watched)
 struct JSONTapeTests {
     private typealias Types = PayloadTypes
 

@@ -1,11 +1,12 @@
 import Foundation
 import SluiceJSON
 import SluiceSQLite
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("Writing JSON")
+@Suite("Writing JSON", .watched)
 struct JSONWriterTests {
     /// Writes a value, and compares with what Foundation makes of it.
     private func expectWritten(

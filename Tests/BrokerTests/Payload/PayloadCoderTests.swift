@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// What the fast coders say is compared with Foundation; where they say nothing, Foundation is asked anyway.
-@Suite("Payloads, ours and Foundation's")
+@Suite("Payloads, ours and Foundation's", .watched)
 struct PayloadCoderTests {
     private typealias Types = PayloadTypes
 

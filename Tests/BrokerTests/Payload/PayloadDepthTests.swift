@@ -6,7 +6,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Payloads that nobody could read back") struct PayloadDepthTests {
+@Suite("Payloads that nobody could read back", .watched) struct PayloadDepthTests {
     private struct Price: Action {
         static let kind = "price"
         var amount: Decimal

@@ -1,8 +1,9 @@
 #if CommandLineTool
+import TestSupport
 import Testing
 
 /// The checker finds each breach in histories that were made up for that.
-@Suite("The checker of histories") struct HistoryCheckerTests {
+@Suite("The checker of histories", .watched) struct HistoryCheckerTests {
     /// Lines 1 and 2 of one queue, 3 of another, as they should run; process B takes over from A.
     private var sound: History {
         var history = History()

@@ -1,10 +1,11 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("When a batch starts and ends")
+@Suite("When a batch starts and ends", .watched)
 struct BatchRuleTests {
     private let batched = QueueRules(discipline: .firstInFirstOut, start: .batch())
 

@@ -5,7 +5,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Places and slots, by discipline")
+@Suite("Places and slots, by discipline", .watched)
 struct DisciplinePlaceTests {
     @Test("G4: what stood aside blocks the queue in order that it is moved to")
     func movedIntoOrder() async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("What a discipline's rule says of single cases")
+@Suite("What a discipline's rule says of single cases", .watched)
 struct DisciplineRuleTests {
     private func rules(_ discipline: QueueDiscipline) -> QueueRules { QueueRules(discipline: discipline) }
 

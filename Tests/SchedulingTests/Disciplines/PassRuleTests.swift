@@ -6,7 +6,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("When a pass over a queue is repeated, and what groups cost")
+@Suite("When a pass over a queue is repeated, and what groups cost", .watched)
 struct PassRuleTests {
     /// A start that waits for an hour, and members that wait for it.
     private func block(_ store: Store, members: Int) async throws -> ActionID {

@@ -1,10 +1,11 @@
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("A failure that concerns the whole queue, by discipline")
+@Suite("A failure that concerns the whole queue, by discipline", .watched)
 struct QueueFailureTests {
     private let dead = "SELECT json_extract(payload, '$') FROM sluice_dead ORDER BY id"
 

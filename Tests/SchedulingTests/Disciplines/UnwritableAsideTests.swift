@@ -7,7 +7,7 @@ import Testing
 
 /// A row of an action that stands aside, or is to be mended at the start, cannot be written, as in a damaged
 /// file.
-@Suite("G9: Rows that cannot be written") struct UnwritableAsideTests {
+@Suite("G9: Rows that cannot be written", .watched) struct UnwritableAsideTests {
     private static func plant(_ event: String, when condition: String) -> String {
         """
         CREATE TRIGGER planted BEFORE \(event) WHEN \(condition)

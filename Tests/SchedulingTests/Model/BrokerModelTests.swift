@@ -81,7 +81,7 @@ struct BrokerModelTests {
     }
 }
 
-@Suite("Shrinking") struct ShrinkingTests {
+@Suite("Shrinking", .watched) struct ShrinkingTests {
     @Test("What is left is what it takes to fail, in its order", arguments: [[7], [3, 90], [0, 1, 99], []])
     func leavesWhatMatters(_ culprits: [Int]) async {
         let left = await shrink(Array(0..<100)) { list in culprits.allSatisfy(list.contains) }

@@ -1,8 +1,9 @@
 import Foundation
 import Sluice
+import TestSupport
 import Testing
 
-@Suite("How long a server asks to wait") struct RetryAfterTests {
+@Suite("How long a server asks to wait", .watched) struct RetryAfterTests {
     /// 1994-11-06T08:49:37Z, the example of RFC 9110.
     private let example = Date(timeIntervalSince1970: 784_111_777)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Sluice
 
-@Suite("Retry policies") struct RetryPolicyTests {
+@Suite("Retry policies", .watched) struct RetryPolicyTests {
     private static func failure(_ number: Int, _ error: (any Error)? = nil) -> AttemptFailure {
         let attempt = Attempt(
             id: ActionID(rawValue: 1),

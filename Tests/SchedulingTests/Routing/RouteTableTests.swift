@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Sluice
@@ -12,7 +13,7 @@ extension RouteTable {
     }
 }
 
-@Suite("Routing by queue and kind") struct RouteTableTests {
+@Suite("Routing by queue and kind", .watched) struct RouteTableTests {
     /// A table with a route for each (pattern, kind), in that order; ids count from 0.
     private static func table(_ routes: [(QueuePattern, String?)]) throws -> RouteTable {
         var table = RouteTable()

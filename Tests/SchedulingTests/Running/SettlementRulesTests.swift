@@ -5,7 +5,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("What follows from what a handler said") struct SettlementRulesTests {
+@Suite("What follows from what a handler said", .watched) struct SettlementRulesTests {
     private static let attempt = Attempt(
         id: ActionID(rawValue: 1),
         queue: "q",

@@ -9,7 +9,7 @@ import Testing
 ///
 /// `SLUICE_TRIAL_KILLS` says how many kills from outside there are: 2,000 in `make test-all`, 100,000 in
 /// `make test-reliability`.
-@Suite("Trials after deaths of the process") struct CrashTrialModelTests {
+@Suite("Trials after deaths of the process", .watched) struct CrashTrialModelTests {
     /// How handlers take their time.
     enum Pace: CaseIterable, Sendable { case quick, slow, mixed }
 

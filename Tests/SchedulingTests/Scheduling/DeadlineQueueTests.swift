@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The queue of deadlines") struct DeadlineQueueTests {
+@Suite("The queue of deadlines", .watched) struct DeadlineQueueTests {
     @Test("Deadlines come out by time, those of one time in the order in which they were added")
     func order() {
         var deadlines = DeadlineQueue()

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Queues in a line") struct QueueLineTests {
+@Suite("Queues in a line", .watched) struct QueueLineTests {
     private var line = QueueLine()
 
     /// Takes all out, in their order.

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Queues without a route here") struct RoutelessQueuesTests {
+@Suite("Queues without a route here", .watched) struct RoutelessQueuesTests {
     private var queues = RoutelessQueues()
 
     @Test("It is told once of one that was asked again, and of no other")

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler's fairness") struct SchedulerFairnessTests {
+@Suite("The scheduler's fairness", .watched) struct SchedulerFairnessTests {
     @Test("G9: with one permit, queues that always have more to do take turns")
     func roundRobin() {
         let machine = TestMachine(concurrency: 1)

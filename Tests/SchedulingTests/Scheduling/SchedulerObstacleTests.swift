@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler's gates and holds") struct SchedulerObstacleTests {
+@Suite("The scheduler's gates and holds", .watched) struct SchedulerObstacleTests {
     /// A machine whose queues wait for a gate each, or behind a hold.
     private static func blocked(
         concurrency: Int = 2,

@@ -4,7 +4,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler's route permits") struct SchedulerPermitTests {
+@Suite("The scheduler's route permits", .watched) struct SchedulerPermitTests {
     private let route = RouteID(rawValue: 7)
 
     @Test("G9: a route's cap bounds its handlers and leaves the other permits to others")

@@ -4,7 +4,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler's rate limits") struct SchedulerRateTests {
+@Suite("The scheduler's rate limits", .watched) struct SchedulerRateTests {
     private let limit = RouteID(rawValue: 7)
 
     /// A machine whose queues 1 to `count` have been refused by the limit until 10 seconds.

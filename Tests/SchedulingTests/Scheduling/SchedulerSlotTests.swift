@@ -4,7 +4,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Scheduler: queues with several slots")
+@Suite("Scheduler: queues with several slots", .watched)
 struct SchedulerSlotTests {
     @Test("As long as slots are left the queue is claimed from again, and no longer")
     func asksAgain() {

@@ -4,7 +4,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler's suspects and its stop") struct SchedulerSuspectTests {
+@Suite("The scheduler's suspects and its stop", .watched) struct SchedulerSuspectTests {
     @Test("G7: a suspect waits until nothing runs, and nothing else starts before it or beside it")
     func runsAlone() {
         let machine = TestMachine(concurrency: 4)

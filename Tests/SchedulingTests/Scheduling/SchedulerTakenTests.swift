@@ -4,7 +4,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler beside other processes") struct SchedulerTakenTests {
+@Suite("The scheduler beside other processes", .watched) struct SchedulerTakenTests {
     /// A machine whose queues other processes have taken, in their order.
     private static func taken(_ queues: QueueID..., concurrency: Int = 2) -> TestMachine {
         let machine = TestMachine(concurrency: concurrency)

@@ -4,7 +4,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler's transitions") struct SchedulerTransitionTests {
+@Suite("The scheduler's transitions", .watched) struct SchedulerTransitionTests {
     @Test("A queue that nobody woke is unknown, and nothing is decided at the start")
     func startsEmpty() {
         let machine = TestMachine()

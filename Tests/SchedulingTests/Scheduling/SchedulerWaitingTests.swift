@@ -4,7 +4,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The scheduler's waits and chores") struct SchedulerWaitingTests {
+@Suite("The scheduler's waits and chores", .watched) struct SchedulerWaitingTests {
     /// A machine in which queue 1 waits until a time.
     private static func waiting(until time: Duration = .seconds(10)) -> TestMachine {
         let machine = TestMachine(concurrency: 2)

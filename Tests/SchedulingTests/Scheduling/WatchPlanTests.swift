@@ -64,7 +64,7 @@ private struct Rehearsal {
     }
 }
 
-@Suite("When to watch the log and when to look")
+@Suite("When to watch the log and when to look", .watched)
 struct WatchPlanTests {
     @Test("The watch is set at once, and a look follows what was written before")
     func start() {

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Sluice
 @testable import SluiceBackground
 
-@Suite("Background Operations: the rules") struct BackgroundStateMachineTests {
+@Suite("Background Operations: the rules", .watched) struct BackgroundStateMachineTests {
     private func machine(in state: BackgroundState) throws -> BackgroundStateMachine {
         var machine = BackgroundStateMachine()
         for event in BackgroundTable.path(to: state) { _ = machine.handle(event) }

@@ -7,7 +7,7 @@ import Testing
 @testable import EngineSupport
 
 /// Each rule of the look at a history, with one that breaks it.
-@Suite("Event history")
+@Suite("Event history", .watched)
 struct EventHistoryTests {
     private static let queue: QueueName = "q"
 

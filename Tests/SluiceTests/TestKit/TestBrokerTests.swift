@@ -215,7 +215,7 @@ struct TestBrokerTests {
     }
 }
 
-@Suite("The trait of a broker", .broker(.file) { try $0.route("*", to: ScriptedHandler<Note>()) })
+@Suite("The trait of a broker", .broker(.file) { try $0.route("*", to: ScriptedHandler<Note>()) }, .watched)
 struct BrokerTraitTests {
     @Test("Each case has a broker of its own, with the routes of the set-up", arguments: 1...3)
     func ownBroker(_ count: Int) async throws {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A test that does not end") struct WatchTests {
+@Suite("A test that does not end", .watched) struct WatchTests {
     @Test("It ends the run, and its name is said")
     func ends() async throws {
         let result = await #expect(processExitsWith: .signal(SIGABRT), observing: [\.standardErrorContent]) {

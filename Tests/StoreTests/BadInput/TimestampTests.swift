@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("Points in time at their ends") struct TimestampTests {
+@Suite("Points in time at their ends", .watched) struct TimestampTests {
     @Test(
         "Every point in time has a text, the first and the last of all too",
         arguments: [

@@ -6,7 +6,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Files on network file systems") struct NetworkFileTests {
+@Suite("Files on network file systems", .watched) struct NetworkFileTests {
     @Test(
         "A file on a network file system is refused in every role, by its name, and nothing is made",
         arguments: [BrokerRole.run, .enqueueOnly, .readOnly]

@@ -1,12 +1,13 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("What the operating system refuses") struct SystemRefusalTests {
+@Suite("What the operating system refuses", .watched) struct SystemRefusalTests {
     @Test(
         "The advice fits the system's error, and speaks of permissions where they are at fault alone",
         arguments: [

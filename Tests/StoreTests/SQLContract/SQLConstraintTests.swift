@@ -1,12 +1,13 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Constraints and query plans")
+@Suite("Constraints and query plans", .watched)
 struct SQLConstraintTests {
     private static let action = """
         INSERT INTO sluice_action_rows (id, queue_id, sort_key, enqueued_at_us, nonce, kind, payload) VALUES

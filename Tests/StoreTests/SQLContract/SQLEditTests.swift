@@ -1,11 +1,12 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("UPDATE and DELETE on sluice_actions")
+@Suite("UPDATE and DELETE on sluice_actions", .watched)
 struct SQLEditTests {
     @Test("DELETE removes an action with all that is known of it, and lifts the parking that it caused")
     func delete() async throws {

@@ -1,11 +1,12 @@
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("INSERT INTO sluice_actions")
+@Suite("INSERT INTO sluice_actions", .watched)
 struct SQLInsertTests {
     private static let insert = "INSERT INTO sluice_actions (queue, kind, payload"
 

@@ -9,7 +9,7 @@ import Testing
 /// What `sluice_queues` and its siblings answer.
 ///
 /// They look at the system's wall clock. So the engine's is ahead of it, and no time comes while a test runs.
-@Suite("Views")
+@Suite("Views", .watched)
 struct SQLViewTests {
     private func fixture(isRunning: Bool = true) async throws -> StoreFixture {
         try await StoreFixture(clock: .farAhead(), isRunning: isRunning)

@@ -7,7 +7,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("In an application's own database")
+@Suite("In an application's own database", .watched)
 struct EmbeddingTests {
     /// A database of an application, with settings of its own.
     private func database(journal: String = "DELETE", encoding: String = "UTF-8") throws -> TemporaryFile {

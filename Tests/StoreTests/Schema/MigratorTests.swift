@@ -2,11 +2,12 @@ import Foundation
 import SluiceSQLite
 import SluiceTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("Migrations")
+@Suite("Migrations", .watched)
 struct MigratorTests {
     private func records(_ connection: Connection) throws -> [String] {
         try connection.prepare("SELECT number || ' ' || name || ' ' || applied_at_us FROM sluice_migrations")

@@ -6,7 +6,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Files of older schemas")
+@Suite("Files of older schemas", .watched)
 struct OlderSchemaTests {
     private func tables(_ connection: Connection) throws -> [String] {
         try connection.prepare(

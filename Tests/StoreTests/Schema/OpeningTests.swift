@@ -1,12 +1,13 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Opening a file")
+@Suite("Opening a file", .watched)
 struct OpeningTests {
     @Test("A new file, its log and its shared memory can be read by their owner only")
     func modes() async throws {

@@ -10,7 +10,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Files that may not be written")
+@Suite("Files that may not be written", .watched)
 final class PermissionTests {
     private static let isRoot = geteuid() == 0
     /// That of the last refusal.

@@ -8,7 +8,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Opening a file a second time")
+@Suite("Opening a file a second time", .watched)
 struct SecondOpeningTests {
     @Test("A file that is open in the process is refused by any of its names, until it is closed")
     func names() async throws {

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("When the log is copied")
+@Suite("When the log is copied", .watched)
 struct CheckpointPolicyTests {
     private func policy(after commits: Int, isSynced: Bool) -> CheckpointPolicy {
         var policy = CheckpointPolicy()

@@ -7,7 +7,7 @@ import Testing
 @testable import struct Sluice.DatabaseFile
 @testable import struct Sluice.FreeSpace
 
-@Suite("Free space")
+@Suite("Free space", .watched)
 struct FreeSpaceTests {
     @Test(
         "G12: pages are given back when more than half of the file is free, and then down to a fifth",

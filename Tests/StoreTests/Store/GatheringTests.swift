@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("Gathering a group")
+@Suite("Gathering a group", .watched)
 struct GatheringTests {
     private let gathering = Line()
 

@@ -1,11 +1,12 @@
 #if os(Linux)
 import Foundation
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import Sluice
 
-@Suite("Whether another process lives") struct ProcessIdentityTests {
+@Suite("Whether another process lives", .watched) struct ProcessIdentityTests {
     @Test("A process is dead when its machine or itself has begun anew, and never by a foreign pid namespace")
     func identity() throws {
         let me = ProcessIdentity.current

@@ -1,11 +1,12 @@
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Claims and settlements")
+@Suite("Claims and settlements", .watched)
 struct StoreClaimTests {
     @Test("G7: a claim is in the file before its action is handed out")
     func written() async throws {

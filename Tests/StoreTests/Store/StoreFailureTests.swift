@@ -6,7 +6,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Failure policies")
+@Suite("Failure policies", .watched)
 struct StoreFailureTests {
     @Test("G4: a blocked queue stays blocked through arrivals, earlier ones too, and through a restart")
     func block() async throws {

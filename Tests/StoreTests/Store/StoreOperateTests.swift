@@ -1,11 +1,12 @@
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Cancelling, scheduling and looking around")
+@Suite("Cancelling, scheduling and looking around", .watched)
 struct StoreOperateTests {
     static let refused: [Settlement] = [
         .retry(after: .seconds(9), error: "e"), .fail(.failed, .block, error: "e"),

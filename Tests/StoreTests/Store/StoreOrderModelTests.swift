@@ -7,7 +7,7 @@ import Testing
 @testable import Sluice
 
 /// The write-behind order beside the plainest model of it: a sorted list for each queue.
-@Suite("Order written behind")
+@Suite("Order written behind", .watched)
 struct StoreOrderModelTests {
     /// What the model holds of an action.
     private struct Entry {

@@ -7,7 +7,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Order inside a queue")
+@Suite("Order inside a queue", .watched)
 struct StoreOrderTests {
     /// Sort keys of one type, in the order in which they must run.
     static let orders: [[SortKey]] = [

@@ -1,11 +1,12 @@
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Retry waits and history")
+@Suite("Retry waits and history", .watched)
 struct StoreRetryTests {
     private func waiting(_ fixture: StoreFixture) async throws -> (wait: RetryWait, remaining: Duration) {
         guard case .waiting(let wait, let time) = try await fixture.store.claim() else {

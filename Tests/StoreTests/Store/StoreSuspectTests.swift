@@ -7,7 +7,7 @@ import Testing
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("Deaths of the process, and who runs the queues")
+@Suite("Deaths of the process, and who runs the queues", .watched)
 struct StoreSuspectTests {
     /// What speaks against the first action of a queue.
     private func head(

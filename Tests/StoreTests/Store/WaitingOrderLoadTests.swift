@@ -1,12 +1,13 @@
 import Foundation
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The order in memory, when it is read first") struct WaitingOrderLoadTests {
+@Suite("The order in memory, when it is read first", .watched) struct WaitingOrderLoadTests {
     @Test("G3: it is read before the write lock is taken, and what others commit meanwhile counts")
     func beforeTheLock() async throws {
         let fixture = try await StoreFixture(isRunning: false)

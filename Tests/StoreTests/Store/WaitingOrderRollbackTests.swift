@@ -1,11 +1,12 @@
 import SluiceSQLite
 import SluiceTestKit
+import TestSupport
 import Testing
 
 @testable import EngineSupport
 @testable import Sluice
 
-@Suite("The order in memory, when a transaction is rolled back") struct WaitingOrderRollbackTests {
+@Suite("The order in memory, when a transaction is rolled back", .watched) struct WaitingOrderRollbackTests {
     @Test("G12: what was read in it is forgotten, and not read from the first row on by the next")
     func firstLoad() async throws {
         let fixture = try await StoreFixture()
