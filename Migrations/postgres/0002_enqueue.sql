@@ -385,6 +385,20 @@ AS $$
       AND NOT EXISTS (SELECT FROM pg_locks AS w WHERE w.pid = l.pid AND NOT w.granted)
 $$;
 
+-- Has waits for locks end after ten seconds, or after the caller's lock_timeout if that is shorter. Returns the caller's:
+-- the transaction may be an application's, so who calls this sets it back at its end. An error does so by itself.
+CREATE FUNCTION sluice_limit_waits() RETURNS text
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    before text := current_setting('lock_timeout');
+BEGIN
+    IF before::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
+        PERFORM set_config('lock_timeout', '10s', true);
+    END IF;
+    RETURN before;
+END
+$$;
+
 -- Locks queues for an append, in one order: the appends of a queue wait for each other until their transactions end,
 -- and only then is an id taken. So the ids of a queue rise in the order of the commits. A wait ends after 10 seconds,
 -- or the caller's lock_timeout if that is shorter. Ids that are not there are ignored.
@@ -394,6 +408,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode 
 AS $$
 DECLARE
     blockers text;
+    before text;
 BEGIN
     -- One queue that is free needs no savepoint: a transaction with more than 64 of them slows all others down.
     IF cardinality(queues) = 1 THEN
@@ -402,10 +417,7 @@ BEGIN
             RETURN;
         END IF;
     END IF;
-    -- The setting ends with this function.
-    IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
-        PERFORM set_config('lock_timeout', '10s', true);
-    END IF;
+    before := sluice_limit_waits();
     BEGIN
         PERFORM FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (queues) ORDER BY q.queue_id FOR NO KEY UPDATE;
     EXCEPTION WHEN lock_not_available THEN
@@ -420,6 +432,7 @@ BEGIN
             MESSAGE = format('another transaction holds a queue: process %s', coalesce(blockers, 'unknown')),
             HINT = 'End its transaction. idle_in_transaction_session_timeout ends those that are left open.';
     END;
+    PERFORM set_config('lock_timeout', before, true);
 END
 $$;
 
@@ -450,6 +463,7 @@ AS $$
 DECLARE
     queues bigint[];
     blockers text;
+    before text;
 BEGIN
     queues := ARRAY(SELECT q.queue_id FROM unnest(names) WITH ORDINALITY AS n (name, place)
                     LEFT JOIN sluice_queue_rows AS q ON q.name = n.name ORDER BY n.place);
@@ -462,9 +476,7 @@ BEGIN
             MESSAGE = 'a queue name is empty, has more than 512 bytes, or contains ''*''',
             HINT = 'Give a name of 1 to 512 bytes. Only patterns have ''*''.';
     END IF;
-    IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
-        PERFORM set_config('lock_timeout', '10s', true);
-    END IF;
+    before := sluice_limit_waits();
     BEGIN
         -- In the order of their names, before any queue is locked: so no two calls wait for each other.
         INSERT INTO sluice_queue_rows (name, sort_type, pool)
@@ -482,6 +494,7 @@ BEGIN
             MESSAGE = format('another transaction creates the same queue: process %s', coalesce(blockers, 'unknown')),
             HINT = 'End its transaction. idle_in_transaction_session_timeout ends those that are left open.';
     END;
+    PERFORM set_config('lock_timeout', before, true);
     RETURN ARRAY(SELECT q.queue_id FROM unnest(names) WITH ORDINALITY AS n (name, place)
                  LEFT JOIN sluice_queue_rows AS q ON q.name = n.name ORDER BY n.place);
 END
@@ -675,6 +688,7 @@ DECLARE
     has_keys boolean := coalesce(array_remove(keys, NULL) <> '{}', false);
     has_depths boolean := coalesce(array_remove(depths, NULL) <> '{}', false);
     is_singly boolean;
+    before text;
 BEGIN
     nonce := coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0));
     IF coalesce(count_, 0) = 0 THEN
@@ -693,6 +707,7 @@ BEGIN
     END IF;
     PERFORM sluice_check_actions(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates,
                                  keys, key_policies, key_keep, depths);
+    before := sluice_limit_waits();
     queue_ids := sluice_make_queues(queues, sort_types);
     -- From here on the appends of others to these queues wait. Each statement below sees what they have committed.
     PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(queue_ids) AS q (queue_id)));
@@ -760,6 +775,7 @@ BEGIN
                 HINT = 'Ask sluice_token which, and take a new token for each enqueue.';
         END IF;
     END IF;
+    PERFORM set_config('lock_timeout', before, true);
     RETURN QUERY
         SELECT i.place::integer, i.id, coalesce(i.is_new, NOT is_singly), i.refusal
         FROM unnest(ids, news, refusals) WITH ORDINALITY AS i (id, is_new, refusal, place);
@@ -801,9 +817,6 @@ BEGIN
            OR (n.policy = 'replace' AND EXISTS (SELECT FROM sluice_key_rows AS k
                                                 WHERE k.queue_id = n.queue_id AND k.key = n.key)));
     IF lanes <> '{}' THEN
-        IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
-            PERFORM set_config('lock_timeout', '10s', true);
-        END IF;
         -- A queue that no step has seen yet has no lane. Its arrival makes the lane ready.
         INSERT INTO sluice_lane_rows (queue_id, pool)
         SELECT q.queue_id, q.pool FROM sluice_queue_rows AS q
@@ -1010,12 +1023,12 @@ $$;
 CREATE FUNCTION sluice_token(token uuid) RETURNS TABLE (ids bigint[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
+DECLARE
+    before text := sluice_limit_waits();
 BEGIN
-    IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
-        PERFORM set_config('lock_timeout', '10s', true);
-    END IF;
     INSERT INTO sluice_token_rows (token, ids, at) VALUES (sluice_token.token, '{}', sluice_now())
     ON CONFLICT DO NOTHING;
+    PERFORM set_config('lock_timeout', before, true);
     RETURN QUERY SELECT nullif(t.ids, '{}') FROM sluice_token_rows AS t WHERE t.token = sluice_token.token;
 END
 $$;

@@ -28,38 +28,61 @@ AS $$
     WHERE l.queue_id = queue
 $$;
 
+-- Puts a lane to sleep for a gate or a hold that a transaction has locked, which may change it at any time: the lane is
+-- looked at again when half as long as it has waited is over, at most five seconds, so that thousands of them do not keep
+-- the others from their turns.
+CREATE FUNCTION sluice_sleep_for_locked(queue bigint, low bigint, cause text, action bigint, detail text) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := sluice_now();
+    since timestamptz;
+BEGIN
+    SELECT l.blocked_at INTO since FROM sluice_lane_rows AS l
+    WHERE l.queue_id = queue AND l.blocked_by = cause AND l.blocked_action_id = action AND l.blocked_at <= now_at;
+    PERFORM sluice_sleep(queue, now_at + least(greatest((now_at - since) / 2, interval '20 ms'), interval '5 s'), low,
+                         cause, action, detail);
+END
+$$;
+
+-- The number of the advisory lock of a transaction that makes a gate.
+CREATE FUNCTION sluice_gate_number(gate text) RETURNS bigint
+LANGUAGE sql STABLE SET search_path FROM CURRENT
+AS $$
+    SELECT hashtextextended(gate, 'sluice_gate_rows'::regclass::oid::bigint)
+$$;
+
 -- Makes the row of a closed gate; returns whether it did: not if there is one, or if a transaction makes one and may
--- stay open.
+-- stay open. It does not wait, as each head of a thousand queues may ask for the gate.
 CREATE FUNCTION sluice_make_gate(gate text) RETURNS boolean
-LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '10ms'
+LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 BEGIN
+    IF EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = gate)
+        OR NOT pg_try_advisory_xact_lock(sluice_gate_number(gate)) THEN
+        RETURN false;
+    END IF;
     INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
     RETURN FOUND;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN false;
 END
 $$;
 
 -- Puts a lane to sleep until a gate opens. Opening locks the gate's row, then wakes the lanes in a later statement. The
 -- lock taken here makes one of the two see the other. It never waits: who opens the gate waits for lanes.
-CREATE FUNCTION sluice_sleep_for_gate(queue bigint, low bigint, action bigint, gate text) RETURNS boolean
+CREATE FUNCTION sluice_sleep_for_gate(queue bigint, low bigint, action bigint, gate text) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
 DECLARE
     open boolean;
 BEGIN
     SELECT g.is_open INTO open FROM sluice_gate_rows AS g WHERE g.name = gate FOR KEY SHARE SKIP LOCKED;
-    IF NOT FOUND THEN
-        -- A row that is locked changes now: look again soon.
-        open := NOT sluice_make_gate(gate);
-    END IF;
     IF open THEN
         PERFORM sluice_sleep(queue, sluice_now() + interval '20 ms', low);
-    ELSE
+    ELSIF FOUND OR sluice_make_gate(gate) THEN
         PERFORM sluice_sleep(queue, NULL, low, 'gate', action, gate);
+    ELSE
+        PERFORM sluice_sleep_for_locked(queue, low, 'gate', action, gate);
     END IF;
-    RETURN open;
 END
 $$;
 
@@ -623,7 +646,7 @@ $$;
 -- Makes the lanes of queues that have none, and returns those that it has made; NULL if it would have to wait, for a
 -- worker that makes a pool, or for a transaction that makes one of the lanes and may stay open.
 CREATE FUNCTION sluice_make_lanes(queues bigint[], now_at timestamptz) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '10ms'
+LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '2ms'
 AS $$
 DECLARE
     made bigint[];
@@ -1057,7 +1080,6 @@ DECLARE
     group_size integer := 0;
     is_long boolean;
     low_id_now bigint;
-    is_open_now boolean;
     bytes_left bigint := most_bytes;
     -- The answer is as long as it may be.
     is_full boolean := false;
@@ -1437,7 +1459,7 @@ BEGIN
                         PERFORM sluice_sleep(head.queue_id, hold_row.until, low_id_now, 'hold', head.id,
                                              hold_row.id::text);
                     ELSE
-                        PERFORM sluice_sleep(head.queue_id, now_at + interval '20 ms', low_id_now);
+                        PERFORM sluice_sleep_for_locked(head.queue_id, low_id_now, 'hold', head.id, hold_row.id::text);
                     END IF;
                     CONTINUE;
                 END IF;
@@ -1472,7 +1494,7 @@ BEGIN
                     ORDER BY n.place LIMIT 1;
                 END IF;
                 IF gate_name IS NOT NULL THEN
-                    is_open_now := sluice_sleep_for_gate(head.queue_id, low_id_now, head.id, gate_name);
+                    PERFORM sluice_sleep_for_gate(head.queue_id, low_id_now, head.id, gate_name);
                     CONTINUE;
                 END IF;
             END IF;

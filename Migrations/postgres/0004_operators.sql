@@ -40,19 +40,16 @@ CREATE FUNCTION sluice_await_lanes(queues bigint[]) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    wait interval := current_setting('lock_timeout')::interval;
-    deadline timestamptz;
+    before text := sluice_limit_waits();
+    deadline timestamptz := clock_timestamp() + current_setting('lock_timeout')::interval;
     missing bigint;
 BEGIN
-    IF wait NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
-        wait := interval '10 s';
-    END IF;
-    deadline := clock_timestamp() + wait;
     LOOP
         BEGIN
             -- Steps have lanes for a moment.
             PERFORM set_config('lock_timeout', '200ms', true);
             PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (queues) ORDER BY l.queue_id FOR NO KEY UPDATE;
+            PERFORM set_config('lock_timeout', before, true);
             RETURN;
         EXCEPTION WHEN lock_not_available THEN
             NULL;
@@ -89,6 +86,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan =
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     next_queue bigint;
+    before text := sluice_limit_waits();
 BEGIN
     -- With one snapshot for all statements, the act would not see the claims made before it got the lock.
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -115,6 +113,7 @@ BEGIN
         SELECT 'pool', q.name FROM sluice_queue_rows AS q WHERE FOUND AND q.queue_id = next_queue;
         PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = next_queue FOR NO KEY UPDATE;
     END LOOP;
+    PERFORM set_config('lock_timeout', before, true);
 END
 $$;
 
@@ -123,11 +122,11 @@ $$;
 CREATE FUNCTION sluice_await_claim(action bigint) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    before text;
 BEGIN
     IF NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = action) THEN RETURN; END IF;
-    IF current_setting('lock_timeout')::interval NOT BETWEEN interval '1 ms' AND interval '10 s' THEN
-        PERFORM set_config('lock_timeout', '10s', true);
-    END IF;
+    before := sluice_limit_waits();
     BEGIN
         PERFORM FROM sluice_claim_rows AS c WHERE c.action_id = action FOR SHARE;
         -- A step that has the lane may delete the claim, so the lock is given back.
@@ -135,6 +134,7 @@ BEGIN
     EXCEPTION WHEN SQLSTATE 'SL000' THEN
         NULL;
     END;
+    PERFORM set_config('lock_timeout', before, true);
 END
 $$;
 
@@ -781,13 +781,19 @@ CREATE FUNCTION sluice_lock_gate(gate text) RETURNS sluice_gate_rows
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
     found_gate sluice_gate_rows;
+    before text := sluice_limit_waits();
 BEGIN
     IF coalesce(octet_length(gate), 0) NOT BETWEEN 1 AND 255 THEN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidGate',
             MESSAGE = 'the name of the gate must have 1 to 255 bytes', HINT = 'Give another name.';
     END IF;
-    INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
+    IF NOT EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = gate) THEN
+        -- The row cannot be seen before the commit; this lock can, by a step.
+        PERFORM pg_advisory_xact_lock(sluice_gate_number(gate));
+        INSERT INTO sluice_gate_rows (name, is_open) VALUES (gate, false) ON CONFLICT DO NOTHING;
+    END IF;
     SELECT * INTO found_gate FROM sluice_gate_rows AS g WHERE g.name = gate FOR UPDATE;
+    PERFORM set_config('lock_timeout', before, true);
     RETURN found_gate;
 END
 $$;
@@ -861,11 +867,15 @@ $$;
 -- Ends a hold, so that queues without another hold continue; returns whether there was such a hold.
 CREATE FUNCTION sluice_end_hold(hold bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    before  text := sluice_limit_waits();
+    is_over boolean;
 BEGIN
     DELETE FROM sluice_hold_rows AS h WHERE h.id = hold;
-    IF NOT FOUND THEN RETURN false; END IF;
-    PERFORM sluice_wake_blocked('hold', hold::text, interval '0');
-    RETURN true;
+    is_over := FOUND;
+    PERFORM set_config('lock_timeout', before, true);
+    IF is_over THEN PERFORM sluice_wake_blocked('hold', hold::text, interval '0'); END IF;
+    RETURN is_over;
 END
 $$;
 
@@ -903,6 +913,7 @@ DECLARE
     of_queue bigint;
     fitting  bigint[];
     back     bigint[];
+    before   text := sluice_limit_waits();
 BEGIN
     -- The first of each queue says the type of an empty one.
     FOR of_queue IN SELECT e.queue_id FROM unnest(queues) AS e (queue_id) LOOP
@@ -930,6 +941,7 @@ BEGIN
     PERFORM sluice_spare(back, queues);
     UPDATE sluice_key_rows AS k SET until = NULL WHERE k.action_id = ANY (back);
     PERFORM sluice_touch(queues, true);
+    PERFORM set_config('lock_timeout', before, true);
     RETURN back;
 END
 $$;
@@ -1023,11 +1035,15 @@ $$;
 CREATE FUNCTION sluice_purge(action bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    before text := sluice_limit_waits();
+    is_gone boolean;
 BEGIN
     DELETE FROM sluice_dead_rows AS d WHERE d.id = action;
-    IF NOT FOUND THEN RETURN false; END IF;
-    DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = action;
-    RETURN true;
+    is_gone := FOUND;
+    IF is_gone THEN DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = action; END IF;
+    PERFORM set_config('lock_timeout', before, true);
+    RETURN is_gone;
 END
 $$;
 
@@ -1044,6 +1060,7 @@ DECLARE
     bounds record;
     found  bigint[];
     gone   bigint[];
+    before text := sluice_limit_waits();
 BEGIN
     SELECT b.low, b.high INTO bounds FROM sluice_bounds(pattern) AS b;
     purged := 0;
@@ -1066,6 +1083,7 @@ BEGIN
     SELECT coalesce(array_agg(d.id), '{}') INTO gone FROM deleted AS d;
     DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = ANY (gone);
     purged := cardinality(gone);
+    PERFORM set_config('lock_timeout', before, true);
     IF cardinality(found) < 1000 THEN
         last := NULL;
         last_died_at := NULL;

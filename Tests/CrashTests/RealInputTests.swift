@@ -48,7 +48,7 @@ import Testing
                 // On a busy machine the commands of a killed run end later than the next run begins.
                 let isWait =
                     followsKill && line.contains("which ran the queues, has died: its actions wait until")
-                let isSummary = line.contains(/\d+ done, \d+ retried, \d+ failed, \d+ left/)
+                let isSummary = line.contains(/\d+ done, \d+ retried, \d+ failed, \d+ (left|running)/)
                 if !line.hasPrefix("delivered"), !isDeath, !isWait, !isSummary {
                     Issue.record("the tool says: \(line)")
                 }

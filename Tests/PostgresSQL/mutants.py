@@ -58,6 +58,21 @@ MUTANTS = {
     "locked queue of a dead worker": Mutant(
         "passing_over.a_dead_worker", ("0003", re.compile(r" SKIP LOCKED(?=\);\s+is_trying)"), "")
     ),
+    "gate of an open transaction": Mutant(
+        "passing_over.a_gate_in_an_open_transaction",
+        ("0003", "OR NOT pg_try_advisory_xact_lock(sluice_gate_number(gate))", "OR false"),
+    ),
+    "known gate of an open transaction": Mutant(
+        "passing_over.a_gate_in_an_open_transaction",
+        ("0003", "IF EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = gate)\n        OR NOT", "IF NOT"),
+    ),
+    "hold of an open transaction": Mutant(
+        "passing_over.a_hold_in_an_open_transaction",
+        ("0003", "least(greatest((now_at - since) / 2, interval '20 ms'), interval '5 s')", "interval '0'"),
+    ),
+    "the caller's lock_timeout": Mutant(
+        "waits.callers_setting", ("0004", "PERFORM set_config('lock_timeout', before, true);", "")
+    ),
     "settling on a dead worker": Mutant(
         "passing_over.a_settling_by_the_application",
         ("0003", re.compile(r" SKIP LOCKED(?=\)\)\s+RETURNING c)"), ""),
@@ -97,9 +112,6 @@ MUTANTS = {
     ),
     "locked queue in a resync": Mutant(
         OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+FOR held IN\s+DELETE FROM sluice_claim_rows)"), "")
-    ),
-    "gate of an open transaction": Mutant(
-        OPEN, ("0003", re.compile(r"lock_not_available(?= THEN\s+RETURN false)"), "division_by_zero")
     ),
     "lane of an open transaction": Mutant(OPEN, ("0003", "ORDER BY random() LIMIT 30", "ORDER BY random() LIMIT 0")),
     "locked suspect": Mutant(

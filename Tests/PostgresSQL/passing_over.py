@@ -421,5 +421,66 @@ def acts_on_many(db):
     hold(db, "q/7")
     operator.run("SET lock_timeout = '500ms'")
     db.enqueue("q/1")
+    db.enqueue("q/7")
+    before = db.count("action")
     error = operator.error("SELECT sluice_cancel_queues('q/*')")
-    check("it waits no longer than its caller wants", error and error[0], None)
+    check("it waits no longer than its caller wants", error and error[0], "55P03")
+    check("and leaves all as it was", db.count("action"), before)
+
+
+def fall_asleep(db, worker, reason):
+    """How long it takes until all queues that wait sleep."""
+    begin = time.monotonic()
+    while db.value("SELECT count(*) FROM sluice_lane_rows WHERE blocked_by = %s", reason) < MANY:
+        worker.step()
+    return time.monotonic() - begin
+
+
+def start_all(worker):
+    started = set()
+    end = time.monotonic() + 30
+    while len(started) < MANY and time.monotonic() < end:
+        started |= {row.queue for row in worker.step()}
+        worker.succeed_all()
+    return len(started)
+
+
+@group
+def a_gate_in_an_open_transaction(db):
+    """Who has not committed the opening of a gate holds up the queues that wait for it, and no other (G9)."""
+    worker = Worker(db)
+    for number in range(MANY):
+        db.enqueue(f"q/{number}", gate="closed")
+    calm = fall_asleep(db, worker, "gate")
+    for words in ("new", "known"):
+        db.reset()
+        worker = Worker(db)
+        if words == "known":
+            db.run("SELECT sluice_close_gate('g')")
+        operator = db.another(autocommit=False)
+        operator.run("SELECT sluice_open_gate('g')")
+        for number in range(MANY):
+            db.enqueue(f"q/{number}", gate="g")
+        # Each of the heads waited for 10 ms, again and again: 11 seconds in all.
+        check(f"no step waits for a {words} gate", fall_asleep(db, worker, "gate") < 2 + 3 * calm, True)
+        operator.commit()
+        check(f"when the {words} gate is open, all start (G11)", start_all(worker), MANY)
+
+
+@group
+def a_hold_in_an_open_transaction(db):
+    worker = Worker(db)
+    hold_number = db.value("SELECT sluice_hold('held/*', 'me')")
+    operator = db.another(autocommit=False)
+    operator.run("SELECT sluice_end_hold(%s)", hold_number)
+    for number in range(MANY):
+        db.enqueue(f"held/{number}")
+    fall_asleep(db, worker, "hold")
+    soon = "SELECT count(*) FROM sluice_lane_rows WHERE ready_at > now() + interval '1 s'"
+    end, most = time.monotonic() + 30, 0
+    while most < MANY // 2 and time.monotonic() < end:
+        worker.step()
+        most = max(most, db.value(soon))
+    check("its queues are looked at ever less often (G9)", most >= MANY // 2, True)
+    operator.commit()
+    check("when it has ended, all start (G11)", start_all(worker), MANY)

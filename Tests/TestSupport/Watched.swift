@@ -87,7 +87,9 @@ package struct Watch: Sendable {
         let debugger = Process()
         debugger.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let commands = ["-ex", "set pagination off", "-ex", "thread apply all bt 30"]
-        debugger.arguments = ["gdb", "-batch", "-p", "\(getpid())"] + commands
+        // This process stands still for as long as GDB is attached, which once was for ever.
+        let limit = ["timeout", "--signal=KILL", "60"]
+        debugger.arguments = limit + ["gdb", "-batch", "-p", "\(getpid())"] + commands
         debugger.standardOutput = FileHandle.standardError
         do {
             try debugger.run()

@@ -71,7 +71,7 @@ extension CrashChild {
         let history = ScenarioHistory()
         let clock = FastClock()
         let point = call.map { "at call \($0)\(forEver ? " for ever" : "")" } ?? "without faults"
-        let watchdog = Watchdog(point) {
+        let watchdog = Watchdog(point, history) {
             source.mend()
             let open = history.entries.suffix(8).map(\.line).joined(separator: ", ")
             return "\(history.errors); \(open); \(queues(of: file.path))"
@@ -138,7 +138,7 @@ extension CrashChild {
         guard fault_calls_shorten() == 0 else { throw CrashChildError.usage }
         let file = try TemporaryFile()
         let history = ScenarioHistory()
-        let watchdog = Watchdog("with short calls")
+        let watchdog = Watchdog("with short calls", history)
         try await Scenario(file: file.path, options: Scenario.options(clock: FastClock()), history: history)
             .work()
         watchdog.end()
@@ -155,7 +155,7 @@ extension CrashChild {
     private static func fillDisk(_ folder: String) async throws {
         let history = ScenarioHistory()
         let clock = FastClock()
-        let watchdog = Watchdog("on a full disk")
+        let watchdog = Watchdog("on a full disk", history)
         let path = folder + "/queues.sqlite"
         let filler = Task {
             var times = 0
@@ -221,8 +221,8 @@ extension CrashChild {
 
     /// `finish FILE LOG`: runs what is left, and checks all of it.
     private static func finish(file: String, log: String) async throws {
-        let watchdog = Watchdog("behind a kill")
         let history = ScenarioHistory(log: try Log(log, run: "finishing"))
+        let watchdog = Watchdog("behind a kill", history)
         let options = Scenario.options(clock: FastClock())
         try await Scenario(file: file, options: options, history: history).finish()
         watchdog.end()
@@ -242,20 +242,40 @@ extension CrashChild {
     }
 }
 
-/// Ends the process if a scenario does not end.
+/// Ends the process if a scenario goes no further, however long it takes.
 final class Watchdog: Sendable {
-    /// In seconds, on a machine with much else to do.
+    /// How long without a step, in seconds: on a machine with much else to do each takes some of them.
     private static let patience = 90
 
     private let isOver = Flag()
 
-    /// - Parameter diagnosis: What is said besides.
-    init(_ point: String, diagnosis: @escaping @Sendable () -> String = { "" }) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.patience)) { [isOver] in
-            if isOver.isSet { return }
-            CrashChild.say("violation \(point): it is stuck: \(diagnosis())")
-            _exit(3)
+    /// - Parameters:
+    ///   - progress: A number that grows with each step.
+    ///   - diagnosis: What is said besides.
+    init(
+        _ point: String,
+        progress: @escaping @Sendable () -> Int,
+        diagnosis: @escaping @Sendable () -> String = { "" }
+    ) {
+        let isOver = isOver
+        @Sendable func look(after last: Int) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Self.patience)) {
+                if isOver.isSet { return }
+                let steps = progress()
+                guard steps == last else { return look(after: steps) }
+                CrashChild.say("violation \(point): it is stuck: \(diagnosis())")
+                _exit(3)
+            }
         }
+        look(after: progress())
+    }
+
+    convenience init(
+        _ point: String,
+        _ history: ScenarioHistory,
+        diagnosis: @escaping @Sendable () -> String = { "" }
+    ) {
+        self.init(point, progress: { history.entries.count }, diagnosis: diagnosis)
     }
 
     func end() { isOver.set() }

@@ -11,7 +11,7 @@ extension CrashChild {
     /// short.
     static func lackMemory() async throws {
         guard let source = FaultSource("memory") else { throw CrashChildError.usage }
-        let watchdog = Watchdog("without memory")
+        let watchdog = Watchdog("without memory", progress: { source.faults })
         try readValues(source)
         try await setDurability(source)
         try await outgrowIndex(source)
