@@ -12,5 +12,13 @@ struct Failure: Error {
         self.status = status
         self.message = message
     }
+
+    /// - Parameter words: What is said of the thing if nothing was done.
+    init(_ error: SluiceError, leaving words: String) {
+        self.init(
+            ExitStatus(error.code),
+            [.connectionLost, .unknownCommit].contains(error.code) ? error.message : "\(words): \(error.message)"
+        )
+    }
 }
 #endif

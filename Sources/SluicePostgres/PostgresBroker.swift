@@ -118,7 +118,7 @@ public final class PostgresBroker: Sendable {
         _ sql: String,
         _ parameters: [String?] = []
     ) async throws(SluiceError) -> PostgresRows {
-        try await call(task, sql, parameters) { $0.mayRepeatRead }
+        try await call(task, sql, parameters, isChange: false) { $0.mayRepeatRead }
     }
 
     /// Has the server do something, and converts its errors.
@@ -127,13 +127,14 @@ public final class PostgresBroker: Sendable {
         _ sql: String,
         _ parameters: [String?]
     ) async throws(SluiceError) -> PostgresRows {
-        try await call(task, sql, parameters, mayRepeat: \.isPassing)
+        try await call(task, sql, parameters, isChange: true, mayRepeat: \.isPassing)
     }
 
     private func call(
         _ task: String,
         _ sql: String,
         _ parameters: [String?],
+        isChange: Bool,
         mayRepeat: (PostgresFailure) -> Bool
     ) async throws(SluiceError) -> PostgresRows {
         var tries = 0
@@ -142,7 +143,9 @@ public final class PostgresBroker: Sendable {
                 return try await calls.call(sql, parameters)
             } catch {
                 tries += 1
-                guard mayRepeat(error), tries < 5 else { throw error.error(doing: task) }
+                guard mayRepeat(error), tries < 5 else {
+                    throw error.error(doing: task, isChange: isChange)
+                }
                 await pause(tries)
             }
         }

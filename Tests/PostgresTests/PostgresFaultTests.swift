@@ -171,6 +171,33 @@ struct PostgresFaultTests {
         await sql.close()
     }
 
+    @Test("G14: what a caller has given up is not done later")
+    func givenUp() async throws {
+        let site = try site()
+        let sql = connection(site)
+        let place = "done_\(UInt32.random(in: 0 ... .max))"
+        _ = try await sql.call("CREATE TABLE \(place) (number int)")
+        let slow = connection(site)
+        let statement = "INSERT INTO \(place) SELECT 1 FROM (SELECT pg_sleep(600)) AS s"
+        await #expect(throws: PostgresFailure.lost(PostgresFailure.tooLate)) {
+            _ = try await slow.call(statement, [], within: .milliseconds(200))
+        }
+        let running = "SELECT count(*) AS count FROM pg_stat_activity WHERE query LIKE $1 AND state = 'active'"
+        try await until { try await sql.call(running, ["INSERT INTO \(place)%"]).first?.integer("count") == 0 }
+        try await #expect(sql.call("SELECT count(*) AS count FROM \(place)").first?.integer("count") == 0)
+        _ = try await sql.call("DROP TABLE \(place)")
+        await slow.close()
+        await sql.close()
+    }
+
+    @Test("G14: an act whose answer is lost says that it may have been done, and a look that it is to be repeated")
+    func lostAnswers() {
+        let failure = PostgresFailure.lost("reset by peer")
+        let (act, look) = (failure.error(doing: "moving", isChange: true), failure.error(doing: "looking"))
+        #expect(act.code == .connectionLost && act.message.contains("may have been done or not"))
+        #expect(look.code == .connectionLost && !look.message.contains("done"))
+    }
+
     @Test("What needs a person has a line in the log, as on a file")
     func lines() async throws {
         let site = try site()

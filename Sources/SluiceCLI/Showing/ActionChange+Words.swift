@@ -49,7 +49,7 @@ extension OutputOption {
                 do throws(SluiceError) {
                     change = try await body(broker, id)
                 } catch {
-                    throw Failure(ExitStatus(error.code), "\(id) is left as it is: \(error.message)")
+                    throw Failure(error, leaving: "\(id) is left as it is")
                 }
                 isComplete = isComplete && change.isMade
                 let sentence = try await change.sentence(of: id, done: done, deferred: deferred, broker)

@@ -68,7 +68,7 @@ struct Move: AsyncParsableCommand {
                 change = try await broker.moveToFront(id)
             }
         } catch {
-            throw Failure(ExitStatus(error.code), "\(id) stays where it is: \(error.message)")
+            throw Failure(error, leaving: "\(id) stays where it is")
         }
         let done = to.map { "is moved to \($0)" } ?? "is at the front of its queue"
         let sentence = try await change.sentence(

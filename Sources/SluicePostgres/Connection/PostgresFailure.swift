@@ -69,11 +69,19 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
     var mayHaveCommitted: Bool { if case .lost = self { true } else { false } }
 
     /// The error that users see; no parameter is in it (G13).
-    func error(doing task: String) -> SluiceError {
+    ///
+    /// - Parameter isChange: Whether the call was to change something.
+    func error(doing task: String, isChange: Bool = false) -> SluiceError {
         switch self {
         case .closed: SluiceError(.closed, "\(task): the broker was closed")
         case .cannotConnect(let reason):
             SluiceError(.cannotOpen, "\(task): \(Self.headline(of: reason)): \(reason)")
+        case .lost(let reason) where isChange:
+            SluiceError(
+                .connectionLost,
+                "\(task): the connection to the server was lost (\(reason)), so it may have been done or not; "
+                    + "look, and try again"
+            )
         case .lost(let reason):
             SluiceError(
                 .connectionLost,

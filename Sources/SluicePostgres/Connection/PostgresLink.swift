@@ -69,7 +69,24 @@ final class PostgresLink {
             PQsendQueryParams(connection, sql, Int32(parameters.count), nil, values, nil, nil, 0)
         }
         guard isSent == 1 else { throw .lost(Self.line(PQerrorMessage(connection))) }
-        return try answer(within: limit)
+        do throws(PostgresFailure) {
+            return try answer(within: limit)
+        } catch {
+            if case .lost(PostgresFailure.tooLate) = error { giveUp() }
+            throw error
+        }
+    }
+
+    /// Has the server end the statement whose answer nobody waits for any more, so that it is not done later.
+    private func giveUp() {
+        guard let cancel = PQgetCancel(connection) else { return }
+        let pointer = UncheckedPointer(cancel)
+        // It connects to the server, for as long as that takes.
+        DispatchQueue.global().async {
+            var reason = [CChar](repeating: 0, count: 256)
+            _ = PQcancel(pointer.pointer, &reason, Int32(reason.count))
+            PQfreeCancel(pointer.pointer)
+        }
     }
 
     /// Executes a statement on a connection of the application.
