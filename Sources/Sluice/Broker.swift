@@ -107,6 +107,7 @@ public final class Broker: Sendable {
         scheduler.wake(report.queues)
         if report.changesHolds { scheduler.holdsChanged() }
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }
+        for gate in report.deferrals { noteClosedGate(gate) }
         if let time = report.endsAt { expectEnd(at: time) }
         if !report.runnerChanges.isEmpty { runnersChanged(report.runnerChanges) }
         if (!report.foreignChanges.isEmpty || report.hasForeignTimes) && isRunning {

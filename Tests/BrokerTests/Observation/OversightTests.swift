@@ -36,6 +36,31 @@ import Testing
         await broker.close()
     }
 
+    @Test(
+        "Also where actions that wait are passed over",
+        arguments: [QueueDiscipline.concurrent(2), .passOver, .lastInFirstOut]
+    )
+    func deferred(discipline: QueueDiscipline) async throws {
+        let site = try Site()
+        let lines = lines
+        let broker = try await site.broker { $0.logger = .keeping(lines, from: .warning) }
+        try broker.queues("*", QueueOptions(discipline: discipline))
+        try broker.route("*", Note.self) { _, _ in .success }
+        try await running(broker) {
+            // One is there at the start, another one comes later, after the first report.
+            for gate in ["netwrok", "acount"] {
+                try await broker.enqueue(Note("a", in: "gated"), EnqueueOptions(gate: GateName(gate)))
+                try await broker.enqueue(Note("b", in: "gated"))
+                try await until { broker.isAtRest(butFor: 0) }
+                site.clock.advance(by: Oversights.delay)
+                try await until { lines.elements.contains { $0.contains("gate=\(gate)") } }
+            }
+        }
+        let gates = lines.elements.filter { $0.contains("a gate that nobody has opened") }
+        #expect(gates.count == 2, "\(lines.elements)")
+        await broker.close()
+    }
+
     @Test("A gate that is opened soon, and routes that are added soon, are not")
     func inTime() async throws {
         let site = try Site()

@@ -44,9 +44,18 @@ extension Claims {
     }
 
     /// Defers or passes over an action that waits, so that later ones run first; returns whether it did.
-    func isDeferred(_ row: HeadRow, _ queue: QueueID, _ turn: Turn, _ controls: Controls) throws -> Bool {
+    func isDeferred(
+        _ row: HeadRow,
+        _ request: ClaimRequest,
+        _ turn: Turn,
+        _ controls: Controls
+    ) throws -> Bool {
+        let queue = request.queue
         if let gate = row.gates.first(where: { !controls.isOpen($0) }) {
             try schedule.deferAction(row.action, untilOpen: gate)
+            if request.admission.route(for: row.queue, kind: row.kind).matchesQueue {
+                core.deferrals.insert(gate)
+            }
         } else if let wait = row.wait, wait.nextAttemptAt > now, !mutant("wait aside") {
             var time = wait.nextAttemptAt
             if time - now > row.retryDelay {

@@ -133,7 +133,7 @@ final class Claims: TransactionSubject {
             try forgetNote(of: row, in: queue)
             return .held(end)
         }
-        if turn.defersWaiting, !row.isExpired, try isDeferred(row, queue, turn, controls) { return nil }
+        if turn.defersWaiting, !row.isExpired, try isDeferred(row, request, turn, controls) { return nil }
         if !mutant("gate"), !row.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
             try forgetNote(of: row, in: queue)
             let isRouted = request.admission.route(for: row.queue, kind: row.kind).matchesQueue

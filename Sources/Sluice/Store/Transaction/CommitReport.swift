@@ -8,6 +8,8 @@ package struct CommitReport: Sendable {
     package let runnerChanges: RunnerChanges
     /// Gates that were closed before the commit and are open now.
     package let openings: [GateOpening]
+    /// Closed gates for which actions were deferred, in queues of this store's routes.
+    package let deferrals: Set<GateName>
     package let changesHolds: Bool
     /// When the next hold ends, or the next closed gate opens by itself, of those that the commit has met.
     let endsAt: Timestamp?
@@ -24,7 +26,7 @@ package struct CommitReport: Sendable {
     package let awaitsSync: Bool
 
     var isEmpty: Bool {
-        queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && !changesHolds && !awaitsSync
+        queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && deferrals.isEmpty && !changesHolds && !awaitsSync
             && events.isEmpty && runnerChanges.isEmpty && dueAt == nil && endsAt == nil && !missesObservers
     }
 }

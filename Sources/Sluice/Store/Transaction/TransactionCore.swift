@@ -52,6 +52,7 @@ final class TransactionCore {
     private var knownControls: Controls?
     private var controlChanges: ControlChanges = []
     @exclusivity(unchecked) private(set) var openings: [GateOpening] = []
+    @exclusivity(unchecked) var deferrals: Set<GateName> = []
     /// The earliest end of a closed gate or a hold that this transaction has read or written.
     private var nextEnd: Timestamp?
     /// The counter `opening` at the last check for gates that other connections have opened.
@@ -175,6 +176,7 @@ final class TransactionCore {
             hasForeignTimes: hasForeignTimes,
             runnerChanges: runnerChanges,
             openings: openings,
+            deferrals: deferrals,
             changesHolds: controlChanges.contains(.holds),
             endsAt: nextEnd,
             events: events.takeEvents(),
@@ -204,6 +206,7 @@ final class TransactionCore {
         touchedQueues.removeAll(keepingCapacity: true)
         foreignChanges.removeAll()
         openings.removeAll()
+        if !deferrals.isEmpty { deferrals.removeAll() }
         nextEnd = nil
         (controlChanges, runnerChanges, hasForeignTimes) = ([], [], false)
     }
