@@ -51,7 +51,8 @@ enum ExitStatus: Int32 {
     static let help = """
         Exit status:
           0   done, or stopped by a signal; drain exits with 1 or 10 if a signal
-              left work
+              left work; dead letters, as of --on-failure skip, do not count:
+              see `sluice dead list`
           1   run --until-empty, run --for, drain: actions are left, in queues
               that are parked, held or at a closed gate; 1 wins over 10;
               doctor: it has found a problem;

@@ -13,12 +13,10 @@ struct Failure: Error {
         self.message = message
     }
 
-    /// - Parameter words: What is said of the thing if nothing was done.
+    /// - Parameter words: The state of the thing if nothing was done.
     init(_ error: SluiceError, leaving words: String) {
-        self.init(
-            ExitStatus(error.code),
-            [.connectionLost, .unknownCommit].contains(error.code) ? error.message : "\(words): \(error.message)"
-        )
+        let mayBeDone = [.connectionLost, .unknownCommit].contains(error.code)
+        self.init(ExitStatus(error.code), mayBeDone ? error.message : "\(words): \(error.message)")
     }
 }
 #endif

@@ -136,8 +136,8 @@ import Testing
                 let doctor = try await place.sluice("doctor", "--json").objects()
                 let runners = try #require(doctor.first?["runners"] as? [[String: Any]])
                 process = try #require(runners.first?["pid"] as? Int)
-                // All but one, which libdispatch needs: now and then its monitor opens a file of /proc, and traps if it
-                // cannot (_dispatch_workq_count_runnable_workers).
+                // All but one: now and then libdispatch opens a file of /proc, and traps if it cannot
+                // (_dispatch_workq_count_runnable_workers).
                 let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")
                     .compactMap { Int($0) }
                 let free = try #require((0...).first { !open.contains($0) })

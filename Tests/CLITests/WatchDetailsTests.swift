@@ -106,6 +106,33 @@ import Testing
         #expect(wide[1].split(separator: "  ").last?.count == 200)
     }
 
+    @Test("Names are cut no more than is needed, and an error that must be whole goes on in further lines")
+    func room() {
+        let table = QueueStatus.table([
+            queue("conversation/42", [.ready]), queue("conversation/1042", [.ready]),
+        ])
+        let narrow = table.lines(width: 80)
+        #expect(narrow[1].hasPrefix("conversation/42 ") && narrow[2].hasPrefix("conversation/1042 "))
+        #expect(narrow.allSatisfy { DisplayWidth.of($0) <= 80 }, "\(narrow)")
+        var attempts = Table([
+            .init(heading: "NUMBER", isNumber: true), .init(heading: "ERROR", cut: .wrapped),
+        ])
+        attempts.add(["1", "the server has not answered in time"])
+        #expect(
+            attempts.lines(width: 30) == [
+                "NUMBER  ERROR", "     1  the server has not", "        answered in time",
+            ]
+        )
+        #expect(
+            attempts.lines(width: 20) == [
+                "NUMBER  ERROR", "     1", "    the server has", "    not answered in", "    time",
+            ]
+        )
+        #expect(attempts.lines(width: nil)[1] == "     1  the server has not answered in time")
+        #expect(DisplayWidth.paragraph("one two three", indent: 2, width: 22) == ["one two three"])
+        #expect(DisplayWidth.wrapWords("one two abcdefgh", 5) == ["one", "two", "abcde", "fgh"])
+    }
+
     @Test("Details have the queue, its reasons and the attempts, the latest first, and wrap")
     func details() {
         let parked = Because.parked(

@@ -182,15 +182,20 @@ struct PostgresFaultTests {
         await #expect(throws: PostgresFailure.lost(PostgresFailure.tooLate)) {
             _ = try await slow.call(statement, [], within: .milliseconds(200))
         }
-        let running = "SELECT count(*) AS count FROM pg_stat_activity WHERE query LIKE $1 AND state = 'active'"
-        try await until { try await sql.call(running, ["INSERT INTO \(place)%"]).first?.integer("count") == 0 }
+        let running =
+            "SELECT count(*) AS count FROM pg_stat_activity WHERE query LIKE $1 AND state = 'active'"
+        try await until {
+            try await sql.call(running, ["INSERT INTO \(place)%"]).first?.integer("count") == 0
+        }
         try await #expect(sql.call("SELECT count(*) AS count FROM \(place)").first?.integer("count") == 0)
         _ = try await sql.call("DROP TABLE \(place)")
         await slow.close()
         await sql.close()
     }
 
-    @Test("G14: an act whose answer is lost says that it may have been done, and a look that it is to be repeated")
+    @Test(
+        "G14: an act whose answer is lost says that it may have been done"
+    )
     func lostAnswers() {
         let failure = PostgresFailure.lost("reset by peer")
         let (act, look) = (failure.error(doing: "moving", isChange: true), failure.error(doing: "looking"))

@@ -87,6 +87,31 @@ enum DisplayWidth {
         return lines + [line]
     }
 
+    /// Returns a text in lines of at most this many columns, broken between words where that is possible.
+    static func wrapWords(_ text: String, _ width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+            if !line.isEmpty, of(line) + 1 + of(String(word)) <= width {
+                line += " \(word)"
+                continue
+            }
+            if !line.isEmpty { lines.append(line) }
+            let parts = wrap(String(word), width)
+            lines += parts.dropLast()
+            line = parts.last ?? ""
+        }
+        return lines + [line]
+    }
+
+    /// Returns a text in lines of a terminal, indented after the first; in one line without a terminal.
+    static func paragraph(_ text: String, indent: Int, width: Int? = Terminal.columns) -> [String] {
+        guard let width, width >= indent + 20 else { return [text] }
+        let lines = wrapWords(text, width - indent)
+        let space = String(repeating: " ", count: indent)
+        return [lines[0]] + lines.dropFirst().map { space + $0 }
+    }
+
     /// Returns a text in at most this many columns, with an ellipsis if it is cut.
     static func cut(_ text: String, _ width: Int) -> String {
         guard of(text) > width else { return text }

@@ -7,8 +7,9 @@ enum Facts {
     static func lines(_ facts: [(String, String)], _ paint: Paint) -> [String] {
         let facts = facts.filter { !$0.1.isEmpty }
         let width = facts.map { DisplayWidth.of($0.0) }.max() ?? 0
-        return facts.map { name, value in
-            paint(DisplayWidth.fit(name, width), .bold) + "  " + Visible.text(value)
+        return facts.flatMap { name, value in
+            let lines = DisplayWidth.paragraph(Visible.text(value), indent: width + 2)
+            return [paint(DisplayWidth.fit(name, width), .bold) + "  " + lines[0]] + lines.dropFirst()
         }
     }
 }
@@ -31,7 +32,7 @@ extension FailedAttempt {
         var table = Table([
             .init(heading: "ATTEMPT", isNumber: true), .init(heading: "OUTCOME"),
             .init(heading: "STARTED AT"),
-            .init(heading: "ENDED AT"), .init(heading: "ERROR"),
+            .init(heading: "ENDED AT"), .init(heading: "ERROR", cut: .wrapped),
         ])
         for attempt in history {
             table.add([

@@ -14,6 +14,8 @@ struct Table {
         case middle
         /// The last column takes the room that the others leave.
         case end
+        /// Nothing: the last column goes on in lines of its own.
+        case wrapped
     }
 
     let columns: [Column]
@@ -39,44 +41,80 @@ struct Table {
             [(columns.map(\.heading), Dictionary(uniqueKeysWithValues: headings))] + rows
         let cells = width.map { fit(all.map(\.cells), $0) } ?? all.map(\.cells)
         let widths = self.widths(of: cells)
-        return zip(cells, all).map { row, entry in
-            let last = columns.indices.last { !row[$0].isEmpty } ?? 0
-            // The columns left in the terminal's line: no line is continued on the next.
-            var room = width ?? .max
-            var line = ""
-            for column in columns.indices.prefix(through: last) where room > 0 {
-                let text =
-                    DisplayWidth.of(row[column]) > room ? DisplayWidth.cut(row[column], room) : row[column]
-                let padding = String(
-                    repeating: " ",
-                    count: max(min(widths[column], room) - DisplayWidth.of(text), 0)
-                )
-                let cell = paint(text, entry.styles[column])
-                if columns[column].isNumber { line += padding + cell } else { line += cell }
-                if column == last { break }
-                if !columns[column].isNumber { line += padding }
-                if room > widths[column] + 2 { line += "  " }
-                room -= widths[column] + 2
+        return zip(cells, all).flatMap { row, entry in
+            guard let width, columns.last?.cut == .wrapped, let end = row.last, !end.isEmpty else {
+                return [line(row, entry.styles, widths, paint, width)]
             }
-            return line
+            let others = widths.dropLast().reduce(0) { $0 + $1 + 2 }
+            guard width - others < min(Self.leastEnd, DisplayWidth.of(end)) else {
+                let parts = DisplayWidth.wrapWords(end, width - others)
+                let indent = String(repeating: " ", count: others)
+                return [line(Array(row.dropLast()) + [parts[0]], entry.styles, widths, paint, width)]
+                    + parts.dropFirst().map { indent + $0 }
+            }
+            return [line(Array(row.dropLast()) + [""], entry.styles, widths, paint, width)]
+                + DisplayWidth.wrapWords(end, width - 4).map { "    " + $0 }
         }
+    }
+
+    private func line(
+        _ row: [String],
+        _ styles: [Int: Paint.Style],
+        _ widths: [Int],
+        _ paint: Paint,
+        _ width: Int?
+    ) -> String {
+        let last = columns.indices.last { !row[$0].isEmpty } ?? 0
+        // The columns left in the terminal's line: no line is continued on the next.
+        var room = width ?? .max
+        var line = ""
+        for column in columns.indices.prefix(through: last) where room > 0 {
+            let text = DisplayWidth.of(row[column]) > room ? DisplayWidth.cut(row[column], room) : row[column]
+            let padding = String(
+                repeating: " ",
+                count: max(min(widths[column], room) - DisplayWidth.of(text), 0)
+            )
+            let cell = paint(text, styles[column])
+            if columns[column].isNumber { line += padding + cell } else { line += cell }
+            if column == last { break }
+            if !columns[column].isNumber { line += padding }
+            if room > widths[column] + 2 { line += "  " }
+            room -= widths[column] + 2
+        }
+        return line
     }
 
     private func widths(of rows: [[String]]) -> [Int] {
         columns.indices.map { column in rows.map { DisplayWidth.of($0[column]) }.max() ?? 0 }
     }
 
-    /// Cuts long values, names first, so that the last column has room.
+    /// Cuts long values, names first and no more than is needed, so that the last column has room.
     private func fit(_ rows: [[String]], _ width: Int) -> [[String]] {
-        var cut = rows
-        var others = 0
-        for part in [4, 6, 10] {
-            cut = rows.map { fit($0, .middle, max(width / part, 8)) }
-            others = widths(of: cut).dropLast().reduce(0) { $0 + $1 + 2 }
-            if width - others >= Self.leastEnd { break }
+        let natural = widths(of: rows)
+        let end = min(natural.last ?? 0, columns.last?.cut == .wrapped ? 0 : Self.leastEnd)
+        var (least, most) = (Self.leastName, max(natural.dropLast().max() ?? 0, Self.leastName))
+        // The widest names that leave that room.
+        while least < most {
+            let middle = (least + most + 1) / 2
+            if room(besideNamesOf: middle, natural, width) >= end {
+                least = middle
+            } else {
+                most = middle - 1
+            }
         }
+        let cut = rows.map { fit($0, .middle, least) }
+        let others = widths(of: cut).dropLast().reduce(0) { $0 + $1 + 2 }
         return cut.map { fit($0, .end, max(width - others, 1)) }
     }
+
+    /// The room of the last column if names have at most so many columns.
+    private func room(besideNamesOf name: Int, _ natural: [Int], _ width: Int) -> Int {
+        zip(columns, natural).dropLast().reduce(width) { room, entry in
+            room - (entry.0.cut == .middle ? min(entry.1, name) : entry.1) - 2
+        }
+    }
+
+    private static let leastName = 8
 
     /// The room that the last column should have.
     private static let leastEnd = 20

@@ -109,11 +109,10 @@ struct Doctor: AsyncParsableCommand, Look {
     /// The findings, and their sum.
     static func lines(_ findings: [DoctorFinding], _ paint: Paint) -> [String] {
         let remarks = findings.flatMap { finding in
-            [
-                paint("\(finding.isProblem ? "!" : "-") ", finding.isProblem ? .red : .yellow)
-                    + Visible.text(finding.text),
-                "  → " + Visible.text(finding.advice),
-            ]
+            let text = DisplayWidth.paragraph(Visible.text(finding.text), indent: 2)
+            let advice = DisplayWidth.paragraph(Visible.text(finding.advice), indent: 4)
+            let mark = paint("\(finding.isProblem ? "!" : "-") ", finding.isProblem ? .red : .yellow)
+            return [mark + text[0]] + text.dropFirst() + ["  → " + advice[0]] + advice.dropFirst()
         }
         let isHealthy = !findings.contains(where: \.isProblem)
         return remarks + [paint(verdict(findings), isHealthy ? .green : .red)]

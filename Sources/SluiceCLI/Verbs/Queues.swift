@@ -8,7 +8,8 @@ struct Queues: AsyncParsableCommand, Look {
         abstract: "List the queues with work, and why each does not move.",
         discussion: """
             Works while another process runs the file. Times are in UTC. The table has the first reason and \
-            the last error of each queue; `sluice show` has all reasons. With --json: queue, depth, state, \
+            the last error of each queue, and --state asks for the first: a held queue without a route is \
+            found by --because held. `sluice show` has all reasons. With --json: queue, depth, state, \
             because (the first), reasons (all), parked_by (the action that parked it), head, head_kind, \
             attempt, blocked_until, oldest_age_s, last_error. A process that keeps the write lock is named \
             on standard error. `no route` means that a process that runs the queues has no route for this \

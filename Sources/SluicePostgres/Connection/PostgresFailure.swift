@@ -79,8 +79,8 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
         case .lost(let reason) where isChange:
             SluiceError(
                 .connectionLost,
-                "\(task): the connection to the server was lost (\(reason)), so it may have been done or not; "
-                    + "look, and try again"
+                "\(task): the connection to the server was lost (\(reason)), so it may have been done "
+                    + "or not; look, and try again"
             )
         case .lost(let reason):
             SluiceError(

@@ -26,7 +26,8 @@ package struct CommitReport: Sendable {
     package let awaitsSync: Bool
 
     var isEmpty: Bool {
-        queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && deferrals.isEmpty && !changesHolds && !awaitsSync
-            && events.isEmpty && runnerChanges.isEmpty && dueAt == nil && endsAt == nil && !missesObservers
+        queues.isEmpty && foreignChanges.isEmpty && openings.isEmpty && deferrals.isEmpty
+            && !changesHolds && !awaitsSync && events.isEmpty && runnerChanges.isEmpty && dueAt == nil
+            && endsAt == nil && !missesObservers
     }
 }
