@@ -117,6 +117,51 @@ BEGIN
 END
 $$;
 
+-- Locks those of the queues that no other transaction has, and returns them; if others have all, waits for the first. So
+-- an act on many queues is done for those that are free, and the next call is for the rest. With appends it locks them
+-- for an append too.
+CREATE FUNCTION sluice_lock_free(queues bigint[], appends boolean DEFAULT false) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
+    SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    before text := current_setting('lock_timeout');
+    wanted bigint[] := ARRAY(SELECT DISTINCT q FROM unnest(queues) AS q ORDER BY q);
+    free bigint[] := wanted;
+    missing bigint[];
+BEGIN
+    IF wanted = '{}' THEN RETURN wanted; END IF;
+    -- For its check of the isolation level.
+    PERFORM sluice_lock_lanes('{}');
+    BEGIN
+        IF appends THEN
+            free := ARRAY(SELECT q.queue_id FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (free)
+                          ORDER BY q.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+        END IF;
+        missing := ARRAY(SELECT f FROM unnest(free) AS f
+                         WHERE NOT EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.queue_id = f) ORDER BY f);
+        free := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (free)
+                      ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+        BEGIN
+            -- Another transaction may make one of them, and may stay open.
+            PERFORM set_config('lock_timeout', '20ms', true);
+            PERFORM sluice_lock_lanes(missing);
+            PERFORM set_config('lock_timeout', before, true);
+            free := ARRAY(SELECT f FROM unnest(free || missing) AS f ORDER BY f);
+        EXCEPTION WHEN lock_not_available THEN
+            NULL;
+        END;
+        -- Whoever waits has nothing locked.
+        IF free = '{}' THEN RAISE EXCEPTION USING ERRCODE = 'SL000'; END IF;
+        RETURN free;
+    EXCEPTION WHEN SQLSTATE 'SL000' THEN
+        NULL;
+    END;
+    IF appends THEN PERFORM sluice_lock_queues(wanted[1:1]); END IF;
+    PERFORM sluice_lock_lanes(wanted[1:1]);
+    RETURN wanted[1:1];
+END
+$$;
+
 -- Waits while the application settles an action in a transaction of its own, which has the claim. Whoever waited for it
 -- with the lane's lock would keep the worker's step waiting too. Nothing is locked afterwards.
 CREATE FUNCTION sluice_await_claim(action bigint) RETURNS void
@@ -271,18 +316,21 @@ BEGIN
     last := coalesce(through, (SELECT max(a.id) FROM sluice_action_rows AS a), 0);
     SELECT coalesce(array_agg(t.id), '{}'), coalesce(array_agg(DISTINCT t.queue_id), '{}') INTO found, queues
     FROM (SELECT a.id, a.queue_id FROM sluice_action_rows AS a
-          WHERE a.tag = sluice_cancel_tag.tag AND a.id > after AND a.id <= last ORDER BY a.id LIMIT 1000) AS t;
-    PERFORM sluice_lock_lanes(queues);
-    -- Moved to another queue before the lock was got: the next call finds it there.
+          WHERE a.tag = sluice_cancel_tag.tag AND a.id > after AND a.id <= last
+            -- A call before has marked it.
+            AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = a.id AND s.is_cancelled)
+          ORDER BY a.id LIMIT 1000) AS t;
+    queues := sluice_lock_free(queues);
+    -- In a queue that another transaction has, or moved to another queue before the lock was got: the next call finds it.
     SELECT min(a.id) INTO skipped FROM sluice_action_rows AS a
     WHERE a.id = ANY (found) AND NOT (a.queue_id = ANY (queues));
     IF skipped IS NOT NULL THEN
         next := skipped - 1;
-        found := ARRAY(SELECT e.id FROM unnest(found) AS e (id) WHERE e.id < skipped);
     ELSIF cardinality(found) = 1000 THEN
         next := found[1000];
     END IF;
-    found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) ORDER BY a.id);
+    found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) AND a.queue_id = ANY (queues)
+                   ORDER BY a.id);
     signalled := sluice_cancel_locked(found, queues);
     removed := cardinality(found) - (SELECT count(*) FROM sluice_action_rows AS a WHERE a.id = ANY (found));
     RETURN NEXT;
@@ -299,6 +347,7 @@ DECLARE
     bounds record;
     found  bigint[];
     queues bigint[];
+    wanted bigint[];
 BEGIN
     SELECT b.low, b.high INTO bounds FROM sluice_bounds(pattern) AS b;
     last := coalesce(through, (SELECT max(a.id) FROM sluice_action_rows AS a), 0);
@@ -310,10 +359,8 @@ BEGIN
           CROSS JOIN LATERAL (
               (SELECT a.id FROM sluice_action_rows AS a
                WHERE a.queue_id = q.queue_id AND a.not_before IS NULL AND a.id <= last
-                 -- The call before has marked it.
-                 AND NOT (q.name IS NOT DISTINCT FROM start
-                          AND EXISTS (SELECT FROM sluice_state_rows AS s
-                                      WHERE s.action_id = a.id AND s.is_cancelled))
+                 -- A call before has marked it.
+                 AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = a.id AND s.is_cancelled)
                ORDER BY a.sort_key, a.id LIMIT 1000)
               UNION ALL
               (SELECT a.id FROM sluice_action_rows AS a
@@ -321,7 +368,11 @@ BEGIN
                ORDER BY a.not_before LIMIT 1000)) AS w
           WHERE q.name >= coalesce(start, bounds.low) AND q.name >= bounds.low AND q.name < bounds.high
           ORDER BY q.name LIMIT 1000) AS t;
-    PERFORM sluice_lock_lanes(queues);
+    wanted := queues;
+    queues := sluice_lock_free(queues);
+    -- The next call begins at the first of those that another transaction has.
+    SELECT least(next, min(q.name)) INTO next FROM sluice_queue_rows AS q
+    WHERE q.queue_id = ANY (wanted) AND q.queue_id <> ALL (queues);
     found := ARRAY(SELECT a.id FROM sluice_action_rows AS a WHERE a.id = ANY (found) AND a.queue_id = ANY (queues));
     signalled := sluice_cancel_locked(found, queues);
     removed := cardinality(found) - (SELECT count(*) FROM sluice_action_rows AS a WHERE a.id = ANY (found));
@@ -689,6 +740,7 @@ DECLARE
     waiting bigint[];
     parked  bigint[];
     queues  bigint[];
+    locked  bigint[];
     is_full boolean;
 BEGIN
     SELECT b.low, b.high INTO bounds FROM sluice_bounds(pattern) AS b;
@@ -711,7 +763,10 @@ BEGIN
             AND (before IS NULL OR l.blocked_at <= before)
             AND q.name >= bounds.low AND q.name < bounds.high
           LIMIT 1000) AS t;
-    PERFORM sluice_lock_lanes(queues || parked);
+    locked := sluice_lock_free(queues || parked);
+    is_full := is_full OR cardinality(locked) < (SELECT count(DISTINCT q) FROM unnest(queues || parked) AS q);
+    queues := ARRAY(SELECT q FROM unnest(queues) AS q WHERE q = ANY (locked));
+    parked := ARRAY(SELECT q FROM unnest(parked) AS q WHERE q = ANY (locked));
     waiting := ARRAY(SELECT a.id FROM sluice_action_rows AS a
                      WHERE a.id = ANY (waiting) AND a.queue_id = ANY (queues)
                        AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id));
@@ -1021,12 +1076,15 @@ BEGIN
           WHERE d.id > after AND d.id <= last AND q.name >= bounds.low AND q.name < bounds.high
             AND (sluice_requeue_all.cause IS NULL OR d.cause = sluice_requeue_all.cause)
           ORDER BY d.id LIMIT 1000) AS t;
-    PERFORM sluice_lock_queues(queues);
-    PERFORM sluice_lock_lanes(queues);
+    queues := sluice_lock_free(queues, true);
     back := sluice_requeue_locked(found, queues);
     requeued := cardinality(back);
-    SELECT count(*), min(d.id) INTO kept, first_kept FROM sluice_dead_rows AS d WHERE d.id = ANY (found);
-    next := CASE WHEN cardinality(found) = 1000 THEN found[1000] END;
+    -- The next call begins at the first one in a queue that another transaction has.
+    SELECT min(d.id) - 1 INTO next FROM sluice_dead_rows AS d
+    WHERE d.id = ANY (found) AND d.queue_id <> ALL (queues);
+    SELECT count(*), min(d.id) INTO kept, first_kept FROM sluice_dead_rows AS d
+    WHERE d.id = ANY (found) AND d.id <= coalesce(next, d.id);
+    next := coalesce(next, CASE WHEN cardinality(found) = 1000 THEN found[1000] END);
     RETURN NEXT;
 END
 $$;

@@ -82,3 +82,33 @@ def ends(db):
         check(f"it ends with 55P03: {call}", act.result(), "55P03")
     holder.rollback()
     check("and nothing was done", (db.count("action"), db.count("dead"), db.count("hold")), (1, 1, 1))
+
+
+@group
+def acts_on_the_rest(db):
+    """An act on many queues is done for those that are free (G9); the call after it waits for the others."""
+    acts = {
+        "retry_now": ("SELECT changed, again FROM sluice_retry_now('q/*', %s)", 9),
+        "cancel_queues": ("SELECT removed, next FROM sluice_cancel_queues('q/*', %s)", 9),
+        "cancel_tag": ("SELECT removed, next FROM sluice_cancel_tag('t', coalesce(%s, 0::bigint))", 9),
+        "requeue_all": ("SELECT requeued, next FROM sluice_requeue_all('q/*', NULL, coalesce(%s, 0::bigint))", 9),
+    }
+    for name, (call, expected) in acts.items():
+        db.reset()
+        for number in range(10):
+            action = db.enqueue(f"q/{number}", tag="t")
+            if name in ("retry_now", "requeue_all"):
+                db.park(action, "failed", "bad")
+            if name == "requeue_all":
+                db.run("SELECT sluice_skip_head(%s)", f"q/{number}")
+        db.take_in()
+        holder, operator = db.another(autocommit=False), db.another()
+        holder.all("SELECT 1 FROM sluice_queue_rows WHERE name = 'q/4' FOR UPDATE")
+        holder.all(LOCK_LANE, "q/4")
+        done, rest = operator.all(call, None)[0]
+        check(f"{name} is done for the queues that are free", (done, rest is None), (expected, False))
+        operator.run("SET lock_timeout = '200ms'")
+        error = operator.error(call, rest)
+        check(f"{name} waits for the last one in the next call", error and error[0], "55P03")
+        holder.rollback()
+        check(f"{name} ends with it", operator.all(call, rest)[0], (1, None))
