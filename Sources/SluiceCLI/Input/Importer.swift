@@ -129,6 +129,10 @@ struct Importer<Item: Sendable> {
             let middle = items.startIndex + items.count / 2
             try await store(items[..<middle])
             try await store(items[middle...])
+        } catch {
+            // Nothing of the batch is stored, of which later lines have been read.
+            if case .line(let number) = first.place { line = number }
+            throw error
         }
     }
 

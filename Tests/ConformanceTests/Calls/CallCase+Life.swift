@@ -52,7 +52,7 @@ extension CallCase {
                 }
                 await site.note("actions") { try await site.broker.actionSummaries("*", limit: 10) }
                 try await site.begin()
-                await site.settle()
+                try await site.settle()
                 await site.note("first") { try await site.broker.action(ActionID(rawValue: 1)) }
             }
         }
@@ -119,7 +119,7 @@ extension CallCase {
             )
             try await site.broker.cancel(ids[2])
             try await site.begin()
-            await site.settle()
+            try await site.settle()
             for id in ids + [ActionID(rawValue: 9_999)] {
                 await site.note("\(id)") { try await site.broker.settled(id) }
             }
@@ -149,6 +149,32 @@ extension CallCase {
                 }
             }
             await site.note("holds") { try await site.broker.holds() }
+        },
+        CallCase("holds()", "none and two") { site in
+            await site.note("none") { try await site.broker.holds() }
+            for pattern in ["q", "*"] {
+                try await site.broker.hold(QueuePattern(pattern), by: "me", reason: "", for: nil)
+            }
+            await site.note("two") { try await site.broker.holds() }
+        },
+        CallCase("gates()", "none, one that is open, one that is closed") { site in
+            await site.note("none") { try await site.broker.gates() }
+            try await site.broker.openGate("b", isKept: true, spread: .zero)
+            try await site.broker.closeGate("a", isKept: true, for: nil)
+            await site.note("two") { try await site.broker.gates() }
+        },
+        CallCase("actionCount()", "none, waiting and scheduled") { site in
+            await site.note("none") { try await site.broker.actionCount() }
+            try await site.broker.enqueue(Note("a", in: "q"))
+            try await site.broker.enqueue(Note("a", in: "q"), EnqueueOptions(notBefore: site.clock.date + 60))
+            await site.note("two") { try await site.broker.actionCount() }
+        },
+        CallCase("receipt(of:)", "one that ended") { site in
+            try site.route()
+            let id = try await site.broker.enqueue(Note("a", in: "q")).id
+            try await site.begin()
+            await site.note("settled") { try await site.broker.receipt(of: id).settled() }
+            await site.note("again") { try await site.broker.receipt(of: id).settled() }
         },
         CallCase("endHold(_:)", "unknown") { site in
             await site.note("end") { try await site.broker.endHold(HoldID(rawValue: 9_999)) }

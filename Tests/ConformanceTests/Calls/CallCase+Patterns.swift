@@ -45,7 +45,6 @@ extension CallCase {
         .init("statuses(matching:in:limit:)") { site, pattern in
             try await site.broker.statuses(matching: pattern, in: nil, limit: 10)
         },
-        .init("waitUntilIdle(_:)") { site, pattern in try await site.broker.waitUntilIdle(pattern) },
     ]
 
     /// The snapshot with which observing begins.
@@ -56,9 +55,7 @@ extension CallCase {
 
     static let patterns: [CallCase] = actsOnPatterns.flatMap { act in
         oddPatterns.map { pattern in
-            let name =
-                pattern.rawValue.count > 100 ? "\(pattern.rawValue.utf8.count) bytes" : pattern.rawValue
-            return CallCase(act.call, "'\(name.replacing("\0", with: "NUL"))'") { site in
+            CallCase(act.call, words(for: pattern)) { site in
                 try site.route()
                 for queue in ["q", "q/1", "q/2", "mail/", "mail/x", "\u{E9}", "e\u{301}"] {
                     try await site.broker.enqueue(Note("a", in: QueueName(queue)))
@@ -90,6 +87,18 @@ extension CallCase {
         },
     ]
 
+    static let waits: [CallCase] = oddPatterns.map { pattern in
+        CallCase("waitUntilIdle(_:)", words(for: pattern)) { site in
+            try site.route()
+            for queue in ["q", "q/1", "mail/", "mail/x"] {
+                try await site.broker.enqueue(Note("a", in: QueueName(queue)))
+            }
+            try await site.broker.hold("q/*", by: "me", reason: "", for: nil)
+            try await site.begin()
+            await site.note("wait") { try await site.broker.waitUntilIdle(pattern) }
+        }
+    }
+
     static let limits: [CallCase] = listings.flatMap { list in
         [Int.min, -1, 0, 1, 2, 1_000, Int.max].map { limit in
             CallCase(list.call, "a limit of \(limit)") { site in
@@ -103,7 +112,7 @@ extension CallCase {
                     try await site.broker.audit("act on \(queue)", by: "me", result: "done")
                 }
                 try await site.begin()
-                await site.settle()
+                try await site.settle()
                 await site.note("list") { try await list.body(site, limit) }
             }
         }

@@ -28,9 +28,7 @@ extension CallCase {
     static let routes: [CallCase] =
         routings.flatMap { call, route in
             oddPatterns.map { pattern in
-                let name =
-                    pattern.rawValue.count > 100 ? "\(pattern.rawValue.utf8.count) bytes" : pattern.rawValue
-                return CallCase(call, "'\(name.replacing("\0", with: "NUL"))'") { site in
+                CallCase(call, words(for: pattern)) { site in
                     for time in ["once", "twice"] {
                         await site.note(time) { try route(site, pattern, RouteOptions()) }
                     }
@@ -54,7 +52,7 @@ extension CallCase {
                 try await site.broker.enqueue(Note("a", in: "nobody"))
                 try await site.broker.enqueue(Photo(album: "q", width: 1))
                 try await site.begin()
-                await site.settle()
+                try await site.settle()
                 for queue in ["nobody", "q"] {
                     await site.note(queue) { try await site.broker.status(of: QueueName(queue)) }
                 }

@@ -18,7 +18,13 @@ struct CallCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(call), \(situation)" }
 
     /// The whole table.
-    static let all = (acts + patterns + limits + texts + routes + enqueues + life).filter { ProcessInfo.processInfo.environment["CALLS"].map($0.testDescription.contains) ?? true }
+    static let all = acts + patterns + waits + limits + texts + routes + enqueues + life
+
+    /// Those that a run compares: some of them in the short form of `make test`.
+    static let compared: [CallCase] = {
+        let isShort = ProcessInfo.processInfo.environment["SLUICE_SHORT"] != nil
+        return all.enumerated().filter { !isShort || $0.offset.isMultiple(of: 8) }.map(\.element)
+    }()
 }
 
 /// A public call with an argument that the table varies.
@@ -104,3 +110,9 @@ let oddPatterns: [QueuePattern] = [
     "\u{E9}", "e\u{301}", "a\0b", QueuePattern(String(repeating: "x", count: 512)),
     QueuePattern(String(repeating: "x", count: 513)),
 ]
+
+/// A pattern as a row of the table names it.
+func words(for pattern: QueuePattern) -> String {
+    let text = pattern.rawValue
+    return text.utf8.count > 100 ? "\(text.utf8.count) bytes" : "'\(text.replacing("\0", with: "NUL"))'"
+}

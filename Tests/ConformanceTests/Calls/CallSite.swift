@@ -43,7 +43,8 @@ final class CallSite: Sendable {
                 case "retry": return .retry(after: .seconds(60), because: "try later")
                 case "fail": return .fail("no such room")
                 case "release": return .release
-                case "run": try await go.received()
+                // Also if it is cancelled, so that a second call meets it.
+                case "run": try await Task.detached { try await go.received() }.value
                 default: break
                 }
                 return .success
@@ -61,8 +62,14 @@ final class CallSite: Sendable {
     }
 
     /// Waits until nothing is left that could run now, if the broker runs.
-    func settle() async {
-        if run.withLock({ $0 != nil }) { await broker.waitUntilIdle() }
+    ///
+    /// - Parameter queue: Its action goes on running.
+    func settle(besides queue: QueueName? = nil) async throws {
+        guard run.withLock({ $0 != nil }) else { return }
+        try await until {
+            try await self.broker.statuses(matching: "*", in: [.ready, .running], limit: 10)
+                .allSatisfy { $0.queue == queue && $0.state == .running }
+        }
     }
 
     /// Notes what a call returns or throws.

@@ -30,12 +30,26 @@ enum Transcript {
         case .set: return mirror.children.map { text($0.value) }.sorted().joined(separator: ", ")
         default:
             guard !mirror.children.isEmpty else { return "\(value)" }
-            let parts = mirror.children.map { (label: $0.label ?? "", text: text($0.value)) }
+            // How a payload is decoded is of the broker.
+            let parts = mirror.children.filter { $0.label != "reader" }.map {
+                (label: $0.label ?? "", text: text($0.value))
+            }
             if parts.count == 1 { return parts[0].text }
             let told = parts.filter { !["nil", "[]", "[:]", "false"].contains($0.text) }
             return "\(type(of: value))(" + told.map { "\($0.label): \($0.text)" }.joined(separator: ", ")
                 + ")"
         }
+    }
+
+    /// What only one of two transcripts has.
+    static func differences(_ left: [String], _ right: [String]) -> String {
+        right.difference(from: left).map { change in
+            switch change {
+            case .remove(_, let line, _): "- \(line)"
+            case .insert(_, let line, _): "+ \(line)"
+            }
+        }
+        .joined(separator: "\n")
     }
 
     /// A text without what is another one in each run: the names of processes, and keys.
