@@ -317,8 +317,9 @@ BEGIN
     SELECT coalesce(array_agg(t.id), '{}'), coalesce(array_agg(DISTINCT t.queue_id), '{}') INTO found, queues
     FROM (SELECT a.id, a.queue_id FROM sluice_action_rows AS a
           WHERE a.tag = sluice_cancel_tag.tag AND a.id > after AND a.id <= last
-            -- A call before has marked it.
-            AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = a.id AND s.is_cancelled)
+            -- The call before has marked it.
+            AND NOT (through IS NOT NULL AND EXISTS (SELECT FROM sluice_state_rows AS s
+                                                     WHERE s.action_id = a.id AND s.is_cancelled))
           ORDER BY a.id LIMIT 1000) AS t;
     queues := sluice_lock_free(queues);
     -- In a queue that another transaction has, or moved to another queue before the lock was got: the next call finds it.
@@ -359,8 +360,9 @@ BEGIN
           CROSS JOIN LATERAL (
               (SELECT a.id FROM sluice_action_rows AS a
                WHERE a.queue_id = q.queue_id AND a.not_before IS NULL AND a.id <= last
-                 -- A call before has marked it.
-                 AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = a.id AND s.is_cancelled)
+                 -- The call before has marked it.
+                 AND NOT (through IS NOT NULL AND EXISTS (SELECT FROM sluice_state_rows AS s
+                                                          WHERE s.action_id = a.id AND s.is_cancelled))
                ORDER BY a.sort_key, a.id LIMIT 1000)
               UNION ALL
               (SELECT a.id FROM sluice_action_rows AS a

@@ -108,6 +108,17 @@ import Testing
         #expect(try await place.sluice("edit", "9", "--payload", "1").status == .exited(1))
     }
 
+    @Test("Without a terminal no editor is guessed")
+    func withoutTerminal() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let words = ["-u", "VISUAL", "-u", "EDITOR", Tool.path, "edit", "--file", place.path, "1"]
+        let result = try await Tool.launch("env", words)
+        #expect(result.status == .exited(64), "\(result)")
+        #expect(result.errors.contains("give --payload, or set EDITOR"), "\(result)")
+        #expect(result.output == "", "\(result)")
+    }
+
     @Test("edit opens the payload in the editor, and leaves it if nothing is saved or the editor fails")
     func editor() async throws {
         let place = try Workplace()

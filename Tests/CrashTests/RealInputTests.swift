@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Real chat through the tool, killed again and again", .watched(minutes: 3)) struct RealInputTests {
+@Suite("Real chat through the tool, killed again and again", .watched(minutes: 10)) struct RealInputTests {
     private static let kills = Reliability.number("SLUICE_REAL_KILLS", usually: 10, short: 4)
 
     /// Runs a program to its end.

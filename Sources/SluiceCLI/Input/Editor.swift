@@ -38,7 +38,11 @@ enum Editor {
     }
 
     private static func open(_ path: String) throws {
-        let editor = environment("VISUAL") ?? environment("EDITOR") ?? "vi"
+        let chosen = environment("VISUAL") ?? environment("EDITOR")
+        guard chosen != nil || isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 else {
+            throw Failure(.usage, "there is no terminal for an editor: give --payload, or set EDITOR")
+        }
+        let editor = chosen ?? "vi"
         // By a shell, since the variable may have arguments, such as `code --wait`.
         let quoted = path.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
         guard system("\(editor) '\(quoted)'") == 0 else {

@@ -2,16 +2,16 @@
 internal import ArgumentParser
 internal import Sluice
 
-/// A duration on the command line: `90`, `90s`, `15m`, `2h`, `7d`, `2w`.
+/// A duration on the command line: `90`, `90s`, `200ms`, `15m`, `2h`, `7d`, `2w`.
 struct Span: ExpressibleByArgument {
     let duration: Duration
 
     init?(argument: String) {
-        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
-        let unit = argument.last.flatMap { units[$0] }
-        let number = unit == nil ? argument : String(argument.dropLast())
-        guard let value = Double(number), value.isFinite, value >= 0 else { return nil }
-        let seconds = value * (unit ?? 1)
+        // The longest unit first, as `s` ends `ms` too.
+        let units = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800)]
+        let unit = units.first { argument.hasSuffix($0.0) } ?? ("", 1)
+        guard let value = Double(argument.dropLast(unit.0.count)), value.isFinite, value >= 0 else { return nil }
+        let seconds = value * unit.1
         guard seconds <= Self.longest else { return nil }
         duration = .seconds(seconds)
     }
