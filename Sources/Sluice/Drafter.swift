@@ -91,16 +91,14 @@ package final class Drafter: Sendable {
         )
     }
 
-    /// Returns a payload as it is stored when an operator edits an action.
-    ///
-    /// - Parameter context: The action's kind and version, with which a payload is sealed.
-    package func edited(
-        _ payload: String,
-        of action: ActionID,
-        _ context: SealingContext
-    ) throws(SluiceError) -> String {
-        try coder.check(payload, of: "action \(action)")
-        return try coder.seal(payload, context)
+    /// Refuses a payload that an action cannot be given.
+    package func checkEdit(_ payload: String, of action: ActionID) throws(SluiceError) {
+        try coder.check(payload, of: "the edit of action \(action)")
+    }
+
+    /// Seals a payload, if payloads are sealed.
+    package func seal(_ payload: String, _ context: SealingContext) throws(SluiceError) -> String {
+        try coder.seal(payload, context)
     }
 
     /// Refuses an action that no queue can hold, and returns the queue's options.

@@ -74,7 +74,7 @@ public struct EnqueueOptions: Sendable, Hashable {
         )
     }
 
-    static func validate(tag: String) throws(SluiceError) {
+    package static func validate(tag: String) throws(SluiceError) {
         try SluiceError.check(tag, limit: maximumTagByteCount, .invalidOptions, "a tag")
     }
 

@@ -25,7 +25,8 @@ extension PostgresBroker {
 
     /// Cancels the actions that have a tag: see `Broker/cancel(tag:)`.
     @discardableResult public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
-        try await cancelAll("SELECT * FROM @sluice_cancel_tag($1, coalesce($2::bigint, 0), $3)", tag)
+        try EnqueueOptions.validate(tag: tag)
+        return try await cancelAll("SELECT * FROM @sluice_cancel_tag($1, coalesce($2::bigint, 0), $3)", tag)
     }
 
     /// Cancels all actions in the queues of a pattern: see `Broker/cancel(queues:)`.
@@ -94,9 +95,11 @@ extension PostgresBroker {
         replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
+        let drafter = book.drafter
+        try drafter.checkEdit(payload, of: action)
         guard let details = try await self.action(action).details else { return .missing }
         let context = SealingContext(kind: details.kind, version: details.version)
-        let stored = try book.drafter.edited(payload, of: action, context)
+        let stored = try drafter.seal(payload, context)
         return try await change(
             "SELECT @sluice_edit($1, $2, $3, $4, $5, $6) AS answer",
             [
@@ -130,7 +133,8 @@ extension PostgresBroker {
     /// Sets or clears the tag of an action: see `Broker/setTag(_:_:)`.
     @discardableResult
     public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
-        try await change("SELECT @sluice_set_tag($1, $2) AS answer", ["\(action)", tag])
+        if let tag { try EnqueueOptions.validate(tag: tag) }
+        return try await change("SELECT @sluice_set_tag($1, $2) AS answer", ["\(action)", tag])
     }
 
     /// Skips the action that has parked a queue, or the head: see `Broker/skipHead(of:only:reason:)`.
@@ -181,6 +185,7 @@ extension PostgresBroker {
         isKept: Bool = true,
         spread: Duration = .zero
     ) async throws(SluiceError) {
+        try name.validate()
         _ = try await act(
             "opening a gate",
             "SELECT @sluice_open_gate($1, $2) AS answer",
@@ -196,6 +201,7 @@ extension PostgresBroker {
         isKept: Bool = true,
         for duration: Duration? = nil
     ) async throws(SluiceError) {
+        try name.validate()
         _ = try await act(
             "closing a gate",
             "SELECT @sluice_close_gate($1, $2) AS answer",
@@ -211,7 +217,8 @@ extension PostgresBroker {
         reason: String = "",
         for duration: Duration? = nil
     ) async throws(SluiceError) -> HoldID {
-        _ = try pattern.formOfRule()
+        _ = try pattern.form()
+        try Hold.validate(holder, reason)
         let number = try await act(
             "holding queues",
             "SELECT @sluice_hold($1, $2, $3, $4) AS answer",

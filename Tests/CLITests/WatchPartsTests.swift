@@ -336,7 +336,8 @@ import Testing
     func spans() {
         for (text, duration) in [
             ("90", .seconds(90)), ("90s", .seconds(90)), ("1.5m", .seconds(90)), ("2h", .seconds(7_200)),
-            ("1d", .seconds(86_400)), ("200ms", .milliseconds(200)), ("ms", nil), ("-1", nil), ("soon", nil), ("1e99", nil), ("", nil), ("nan", nil),
+            ("1d", .seconds(86_400)), ("200ms", .milliseconds(200)), ("ms", nil), ("-1", nil), ("soon", nil),
+            ("1e99", nil), ("", nil), ("nan", nil),
         ] as [(String, Duration?)] {
             #expect(Span(argument: text)?.duration == duration, "\(text)")
         }

@@ -73,7 +73,7 @@ extension Broker {
         replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
-        try coder.check(payload, of: "the edit of action \(action)")
+        try drafter.checkEdit(payload, of: action)
         guard coder.sealing == nil else {
             return try await store.edit(action, replacing: old, ifRunning: ifRunning) {
                 [coder] kind, version in

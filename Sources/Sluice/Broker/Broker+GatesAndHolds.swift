@@ -70,10 +70,7 @@ extension Broker {
         for duration: Duration? = nil
     ) async throws(SluiceError) -> HoldID {
         _ = try pattern.form()
-        guard holder.unicodeScalars.count <= 255, reason.unicodeScalars.count <= 1_000 else {
-            let message = "a hold's holder has more than 255 characters, or its reason more than 1,000"
-            throw SluiceError(.invalidOptions, message)
-        }
+        try Hold.validate(holder, reason)
         return try await store.hold(pattern, by: holder, reason: reason, for: duration)
     }
 

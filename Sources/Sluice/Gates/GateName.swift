@@ -9,6 +9,6 @@ public struct GateName: CheckedName {
     public let rawValue: String
     /// Makes a name; it is checked when it is used.
     public init(_ rawValue: String) { self.rawValue = rawValue }
-    func validate() throws(SluiceError) { try validate(.invalidGate, "gate") }
+    package func validate() throws(SluiceError) { try validate(.invalidGate, "gate") }
     var isValid: Bool { (try? validate()) != nil }
 }

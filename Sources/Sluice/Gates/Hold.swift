@@ -36,4 +36,11 @@ public struct Hold: Sendable, Hashable {
         self.since = since
         self.until = until
     }
+
+    package static func validate(_ holder: String, _ reason: String) throws(SluiceError) {
+        guard holder.unicodeScalars.count <= 255, reason.unicodeScalars.count <= 1_000 else {
+            let message = "a hold's holder has more than 255 characters, or its reason more than 1,000"
+            throw SluiceError(.invalidOptions, message)
+        }
+    }
 }

@@ -10,7 +10,9 @@ struct Span: ExpressibleByArgument {
         // The longest unit first, as `s` ends `ms` too.
         let units = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400), ("w", 604_800)]
         let unit = units.first { argument.hasSuffix($0.0) } ?? ("", 1)
-        guard let value = Double(argument.dropLast(unit.0.count)), value.isFinite, value >= 0 else { return nil }
+        guard let value = Double(argument.dropLast(unit.0.count)), value.isFinite, value >= 0 else {
+            return nil
+        }
         let seconds = value * unit.1
         guard seconds <= Self.longest else { return nil }
         duration = .seconds(seconds)
