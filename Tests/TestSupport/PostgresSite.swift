@@ -9,9 +9,10 @@ package struct PostgresSite: Sendable {
     package let server: TestServer
     package let schema: String
 
-    package init(_ server: TestServer, clock: ManualClock = ManualClock()) {
+    /// - Parameter schema: `nil` is a new one.
+    package init(_ server: TestServer, clock: ManualClock = ManualClock(), schema: String? = nil) {
         (self.server, self.clock) = (server, clock)
-        schema = "test_\(UInt64.random(in: 0 ... .max))"
+        self.schema = schema ?? "test_\(UInt64.random(in: 0 ... .max))"
     }
 
     package func broker() async throws -> PostgresBroker { try await broker { _, _ in } }

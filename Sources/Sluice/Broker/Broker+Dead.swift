@@ -24,6 +24,8 @@ extension Broker {
         limit: Int = 100
     ) async throws(SluiceError) -> [DeadLetter] {
         let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
+        // SQLite takes a negative limit for none.
+        guard limit > 0 else { return [] }
         let place = last.map { (diedAt: Timestamp($0.diedAt), id: $0.id) }
         return try await store.deadLetters(filter, after: place, limit: limit)
     }

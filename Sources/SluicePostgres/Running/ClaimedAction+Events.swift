@@ -31,7 +31,7 @@ extension PostgresRows.Row {
         (event.cause, event.policy, event.error) = (cause, policy, self["last_error"])
         guard policy != .block else { return [event] }
         var dead = event
-        (dead.kind, dead.cause, dead.policy) = (.deadLettered, nil, nil)
+        (dead.kind, dead.policy) = (.deadLettered, nil)
         dead.deadLetterCause = DeadLetterCause(cause)
         return [event, dead]
     }
@@ -68,7 +68,8 @@ extension ClaimedAction {
             (failed.cause, failed.policy, failed.error) = (cause, policy, error)
             guard policy != .block else { return [failed] }
             var dead = event(.deadLettered, at: time)
-            (dead.deadLetterCause, dead.error) = (DeadLetterCause(cause), error)
+            (dead.cause, dead.deadLetterCause, dead.error) = (cause, DeadLetterCause(cause), error)
+            dead.attempt = nil
             return [failed, dead]
         }
     }

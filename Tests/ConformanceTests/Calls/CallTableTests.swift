@@ -55,7 +55,7 @@ import Testing
         return line[start..<open].prefix { $0 != "<" } + "(\(labels))"
     }
 
-    private static func transcript(_ row: CallCase, _ storage: QueueStorage) async throws -> [String] {
+    static func transcript(_ row: CallCase, _ storage: QueueStorage) async throws -> [String] {
         let lines = EventLog<String>()
         let place = try Site(storage)
         let broker = try await place.broker { $0.logger = .keeping(lines, from: .notice) }
