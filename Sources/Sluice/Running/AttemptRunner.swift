@@ -38,6 +38,15 @@ package final class AttemptRunner: Sendable {
         state.withLock { $0.claims[action.receipt.action] = action.receipt.claim }
     }
 
+    /// Forgets an action that was announced, and does not start here.
+    package func forget(_ action: ClaimedAction) {
+        state.withLock { state in
+            let claim = action.receipt.claim
+            state.early[claim] = nil
+            if state.claims[action.receipt.action] == claim { state.claims[action.receipt.action] = nil }
+        }
+    }
+
     /// Runs the handler of a claimed action, in a task of its own.
     package func start(_ action: ClaimedAction, _ route: Route) {
         let attemptTask = AttemptTask(action)

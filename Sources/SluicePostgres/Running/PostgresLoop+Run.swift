@@ -126,6 +126,7 @@ extension PostgresLoop {
             options.logger.warning("the worker was taken off: its lease was over, and others run its queues")
             runner.cancelClaimed(.stop)
             // Whether a claim is gone by its outcome or by this is not known: its outcome counts as refused.
+            forgetWaiting()
             state.withLock { $0.outcomes.forgetSending() }
             lease.end()
             work = LoopWork()
@@ -142,6 +143,19 @@ extension PostgresLoop {
         }
         if state.withLock({ $0.givesUp }) { leaveOutcomes() }
         await backOff(tries)
+    }
+
+    /// Gives up claims whose handlers wait for the return of earlier ones: others run their queues.
+    private func forgetWaiting() {
+        let (actions, timers) = state.withLock { state in
+            let actions = state.slots.forgetWaiting()
+            for action in actions {
+                (state.held[action.receipt.claim], state.active[action.receipt.claim]) = (nil, nil)
+            }
+            return (actions, actions.compactMap { state.timers.removeValue(forKey: $0.receipt.claim) })
+        }
+        for action in actions { runner.forget(action) }
+        for timer in timers { timer.cancel() }
     }
 
     /// Statuses say why nothing starts here, and in other processes if the server can be written to.

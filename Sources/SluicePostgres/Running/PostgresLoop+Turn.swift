@@ -158,6 +158,8 @@ extension PostgresLoop {
             if outcome.finish == nil, let next { others.append(next) }
             state.withLock { state in
                 state.held[claim] = nil
+                // Its handler starts when the runner has this answer; that of the one before has returned.
+                if outcome.finish != nil, let next { _ = state.slots.take(next.action, next.route) }
                 if outcome.finish == nil { state.active[claim] = nil } else { state.reporting += 1 }
             }
             outcome.finish?(
@@ -168,7 +170,9 @@ extension PostgresLoop {
                 )
             )
         }
-        for next in others { runner.start(next.action, next.route) }
+        for next in others where state.withLock({ $0.slots.take(next.action, next.route) }) {
+            runner.start(next.action, next.route)
+        }
         work.due = due
         let hasWork = outcomes.count > busy.count || !others.isEmpty
         // Vacuum frees earlier blocks, which new arrivals take. A long look, beside an old snapshot, is rare.

@@ -27,6 +27,7 @@ final class PostgresLoop: AttemptSource {
         var sleeper: CheckedContinuation<Void, Never>?
         /// The actions of claims, until this process knows how their attempts have ended.
         var active: [Int64: ActionID] = [:]
+        var slots = QueueSlots()
         var ends = EndedActions()
         /// Why calls fail, after some in a row that did.
         var refusal: Because?
@@ -87,6 +88,9 @@ final class PostgresLoop: AttemptSource {
         whenWorkFails: (any Error) -> Settlement,
         written: (Settlement, SettleResult?) -> Void
     ) async -> (ClaimedAction, Route)? {
+        if let next = state.withLock({ $0.slots.handlerReturned(action) }) {
+            runner.start(next.action, next.route)
+        }
         var settlement = settlement
         if case .successWriting = settlement {
             settlement = whenWorkFails(
