@@ -8,35 +8,10 @@ internal import Synchronization
 /// What happens while a call is under way goes into the next one. A worker that has nothing to do looks again
 /// after a pause that doubles up to the poll interval, or when it is woken.
 final class PostgresLoop: AttemptSource {
-    enum Phase: Sendable { case idle, running, stopping }
-
-    struct State {
-        var phase = Phase.idle
-        /// A stop does not wait for the server: what it cannot be told is left to the next worker.
-        var givesUp = false
-        var outcomes = Outcomes()
-        /// The routes of the claims whose outcome the server does not have, by claim.
-        var held: [Int64: RouteID] = [:]
-        /// Attempts whose outcome the server has, and of whose end the runner does not know yet.
-        var reporting = 0
-        var timers: [Int64: Task<Void, Never>] = [:]
-        /// How often routes have changed, and at which change the server has got them.
-        var routeChanges = 1
-        var sentRoutes = 0
-        var isKicked = false
-        var sleeper: CheckedContinuation<Void, Never>?
-        /// The actions of claims, until this process knows how their attempts have ended.
-        var active: [Int64: ActionID] = [:]
-        var slots = QueueSlots()
-        var ends = EndedActions()
-        /// Why calls fail, after some in a row that did.
-        var refusal: Because?
-    }
-
     /// After how many failed calls in a row the log has a warning.
     static let triesBeforeWarning = 3
 
-    let state = Mutex(State())
+    let state = Mutex(LoopState())
     let runnerReference = Mutex<AttemptRunner?>(nil)
     let connection: PostgresConnection
     let doorbell: Doorbell
