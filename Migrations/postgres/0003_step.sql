@@ -476,9 +476,13 @@ END
 $$;
 
 -- Notes that a worker's calls fail, so that all can see it; a step that succeeds forgets it. One that cannot even
--- register, whose epoch is 0, is noted as a worker whose lease is over, which the others take off.
+-- register, whose epoch is 0, is noted as a worker whose lease is over, which the others take off. Of those the last one
+-- is kept: they may be started again and again while nobody can take them off (G12).
 CREATE FUNCTION sluice_note_refusal(epoch bigint, name text, nonce bigint, error text) RETURNS void
 LANGUAGE sql SET search_path FROM CURRENT SET lock_timeout = '3s' AS $$
+    DELETE FROM sluice_worker_rows AS w
+    WHERE sluice_note_refusal.epoch = 0 AND w.refusal IS NOT NULL AND w.lease_until = w.continuous_since
+      AND w.ending IS NULL;
     INSERT INTO sluice_worker_rows (name, nonce, lease_until, continuous_since, refusal, refused_at)
     SELECT sluice_note_refusal.name, sluice_note_refusal.nonce, sluice_now(), sluice_now(),
            sluice_note_refusal.error, sluice_now()

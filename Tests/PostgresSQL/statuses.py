@@ -49,6 +49,9 @@ def refusals(db):
     check("so does the end of a worker", status_of(db)["because"], "broker stopped")
     db.run(note, 0)
     check("one that cannot register is noted too", status_of(db)["because"], "refused since TIME: no key")
+    before = db.count("worker")
+    db.run(note, 0)
+    check("once, however often it is started (G12)", db.count("worker"), before)
     worker = Worker(db)
     check("and counts for nothing beside one that can", status_of(db)["because"], "owned by host/1")
     for _ in range(4):
