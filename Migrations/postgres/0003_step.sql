@@ -484,9 +484,8 @@ LANGUAGE sql SET search_path FROM CURRENT SET lock_timeout = '3s' AS $$
     WHERE sluice_note_refusal.epoch = 0 AND w.refusal IS NOT NULL AND w.lease_until = w.continuous_since
       AND w.ending IS NULL;
     INSERT INTO sluice_worker_rows (name, nonce, lease_until, continuous_since, refusal, refused_at)
-    SELECT sluice_note_refusal.name, sluice_note_refusal.nonce, sluice_now(), sluice_now(),
-           sluice_note_refusal.error, sluice_now()
-    WHERE sluice_note_refusal.epoch = 0;
+    SELECT sluice_note_refusal.name, sluice_note_refusal.nonce, t.now, t.now, sluice_note_refusal.error, t.now
+    FROM (SELECT sluice_now() AS now OFFSET 0) AS t WHERE sluice_note_refusal.epoch = 0;
     UPDATE sluice_worker_rows AS w
     SET refusal = sluice_note_refusal.error, refused_at = coalesce(w.refused_at, sluice_now())
     WHERE w.epoch = sluice_note_refusal.epoch AND w.ending IS NULL
