@@ -104,7 +104,8 @@ enum Tool {
                     }
                 }
             } catch {
-                try execution.send(signal: .terminate)
+                // One that has crashed may be gone: the error of the body is what counts.
+                do { try execution.send(signal: .terminate) } catch { written.append("not ended: \(error)") }
                 while let line = try await iterator.next() { written.append(line) }
                 Issue.record("\(program) has written:\n\(written.joined(separator: "\n"))")
                 throw error
