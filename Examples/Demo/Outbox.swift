@@ -14,7 +14,7 @@ enum Outbox {
     static func open(
         _ place: String,
         _ options: BrokerOptions = BrokerOptions()
-    ) async throws -> any ActionBroker {
+    ) async throws -> Broker {
         guard place.hasPrefix("postgres://") || place.hasPrefix("postgresql://") else {
             return try await Broker(file: place, options: options)
         }
@@ -23,7 +23,7 @@ enum Outbox {
         server.schema = schema
         // For an audience: after a kill, the next worker waits until this has passed.
         server.lease = .seconds(2)
-        return try await PostgresBroker(place, options: options, server: server)
+        return try await Broker(postgres: place, options: options, server: server)
         #else
         throw DemoError("built without PostgreSQL: use swift run --traits CommandLineTool,PostgreSQL …")
         #endif

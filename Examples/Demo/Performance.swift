@@ -22,7 +22,7 @@ final class Performance {
     private let stage: Stage
     private let seed: UInt64
     private var screen: any Screen
-    private let outbox: any ActionBroker
+    private let outbox: Broker
     private var reader: LogReader
 
     private let start = ContinuousClock.now

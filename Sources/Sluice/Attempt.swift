@@ -37,9 +37,8 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
     /// try await attempt.broker.enqueue(Announce(place))
     /// ```
     ///
-    /// A handler that captures its broker instead keeps the broker alive until it is closed. What only
-    /// ``Broker`` has needs a captured one.
-    public var broker: any ActionBroker {
+    /// A handler that captures its broker instead keeps the broker alive until it is closed.
+    public var broker: Broker {
         guard let broker = settler?.origin.broker else {
             preconditionFailure("\(self) has no broker: ask for it while the handler runs")
         }
@@ -85,7 +84,7 @@ extension ActionID {
 /// The engine that attempts belong to.
 package protocol AttemptOrigin: AnyObject, Sendable {
     /// The broker that runs the attempts; `nil` after it was released.
-    var broker: (any ActionBroker)? { get }
+    var broker: Broker? { get }
     /// Settles an attempt with success in an open transaction on a connection of the application.
     func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError)
 }
@@ -95,7 +94,7 @@ final class FileAttemptOrigin: AttemptOrigin {
     private let store: Store
     private let reference: BrokerReference
     init(_ store: Store, _ reference: BrokerReference) { (self.store, self.reference) = (store, reference) }
-    var broker: (any ActionBroker)? { reference.broker }
+    var broker: Broker? { reference.broker }
 
     func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError) {
         try store.succeed(action, in: connection)
@@ -103,11 +102,11 @@ final class FileAttemptOrigin: AttemptOrigin {
 }
 
 /// A weak reference to a broker, for its parts, which are made before it.
-final class BrokerReference: Sendable {
+package final class BrokerReference: Sendable {
     private struct WeakReference { weak var broker: Broker? }
 
     private let reference = Mutex(WeakReference())
-    var broker: Broker? { reference.withLock { $0.broker } }
+    package var broker: Broker? { reference.withLock { $0.broker } }
     func connect(_ broker: Broker) { reference.withLock { $0.broker = broker } }
 }
 

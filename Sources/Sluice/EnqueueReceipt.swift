@@ -7,9 +7,7 @@
 public struct EnqueueReceipt: Sendable {
     /// The action's number; with a ``DeduplicationKey``, perhaps that of an existing action.
     public let id: ActionID
-    let broker: any ActionBroker
-
-    package init(id: ActionID, broker: any ActionBroker) { (self.id, self.broker) = (id, broker) }
+    let broker: Broker
 
     /// Waits until the action has ended, and returns how: see ``Broker/settled(_:)``.
     public func settled() async throws -> ActionEnd { try await broker.settled(id) }
@@ -37,23 +35,14 @@ extension Broker {
     /// - Throws: `CancellationError`, ``SluiceError/Code/closed``, errors of the file, and in a handler
     ///   ``SluiceError/Code/waitsForItself`` for an action that cannot end before the handler has returned.
     public func settled(_ action: ActionID) async throws -> ActionEnd {
-        if let own = runner.ownAction { try await ensureIsNotBehind(own, action) }
-        return try await store.settled(action) { [weak self] in
-            self?.lookAtOthers()
-            self?.expectRun()
-        }
+        try await engine.settled(action)
     }
+
+    /// Returns a way to wait for an action that was enqueued earlier, such as before a restart.
+    public func receipt(of action: ActionID) -> EnqueueReceipt { EnqueueReceipt(id: action, broker: self) }
 
     /// The number of settled actions that the broker remembers: 4,096.
     public static var rememberedOutcomes: Int { SettledActions.capacity }
-
-    private func ensureIsNotBehind(_ own: ClaimedAction, _ action: ActionID) async throws(SluiceError) {
-        var isBehind = action == own.receipt.action
-        if !isBehind, discipline(of: own.queue).slots == 1 {
-            isBehind = try await store.isWaiting(action, in: own.receipt.queue)
-        }
-        if isBehind { throw own.waitsForItself(action) }
-    }
 }
 
 extension ClaimedAction {

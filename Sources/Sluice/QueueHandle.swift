@@ -29,7 +29,7 @@ public struct QueueHandle<A: Action>: Sendable {
     ) async throws -> [ActionID] {
         _ = try pattern()
         let drafts = try actions.map { try broker.drafter.draft($0, in: name, options) }
-        return try await broker.store(drafts: drafts)
+        return try await broker.enqueue(drafts: drafts)
     }
 
     /// Adds an action, under the same rules as several.
@@ -63,8 +63,12 @@ public struct QueueHandle<A: Action>: Sendable {
         while true {
             let taking: Taking<QueuedAction<A>>
             do throws(SluiceError) {
-                taking = try await broker.store.takeNext(of: name, limit: cap - taken.count, by: discipline) {
-                    [name, reader = broker.reader] in reader.queued(A.self, from: $0, in: name)
+                taking = try await engine.store.takeNext(
+                    of: name,
+                    limit: cap - taken.count,
+                    by: discipline
+                ) {
+                    [name, reader = broker.book.reader] in reader.queued(A.self, from: $0, in: name)
                 }
             } catch {
                 // The caller owns the actions that have been taken out.
@@ -101,34 +105,41 @@ public struct QueueHandle<A: Action>: Sendable {
         try name.validate()
         let stored = actions.map(\.stored)
         guard !stored.isEmpty else { return [] }
-        let ids = try await broker.store.putBack(stored, to: name, by: discipline)
-        if let end = stored.compactMap(\.expiresAt).min() { broker.scheduleSweep(at: end) }
+        let ids = try await engine.store.putBack(
+            stored,
+            to: name,
+            by: discipline
+        )
+        if let end = stored.compactMap(\.expiresAt).min() { broker.fileEngine.scheduleSweep(at: end) }
         return ids
     }
 
     /// Cancels an action of the queue, as ``Broker/cancel(_:)``; for one of another queue it is too late.
     @discardableResult public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
-        broker.cancelled(action, try await broker.store.cancel(action, in: name))
+        broker.fileEngine.cancelled(
+            action,
+            try await engine.store.cancel(action, in: name)
+        )
     }
 
     /// Cancels the queue's actions that have a tag, as ``Broker/cancel(tag:)``; those of other queues stay.
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
-        return try await broker.cancel(.tag(tag, in: name))
+        return try await engine.cancel(.tag(tag, in: name))
     }
 
     /// Removes all waiting and scheduled actions of any kind, and returns how many; running ones continue.
     ///
     /// Actions enqueued during the call are not removed. Several hundred at a time are a transaction.
     @discardableResult public func clear() async throws(SluiceError) -> Int {
-        let last = try await broker.store.lastActionID()
+        let last = try await engine.store.lastActionID()
         var (count, batch) = (0, 0)
         repeat {
-            batch = try await broker.store.clear(name, through: last)
+            batch = try await engine.store.clear(name, through: last)
             count += batch
         } while batch == HandleOperations.clearBatchSize
-        broker.scheduler.hasten(.admitScheduled)
+        broker.fileEngine.scheduler.hasten(.admitScheduled)
         return count
     }
 
@@ -136,24 +147,41 @@ public struct QueueHandle<A: Action>: Sendable {
     ///
     /// - Throws: ``SluiceError/Code/undecodable``, and errors of the file.
     public func peek() async throws(SluiceError) -> QueuedAction<A>? {
-        let next = try await broker.store.waiting(in: name, from: .next, limit: 1, by: discipline).first
+        let next = try await engine.store.waiting(
+            in: name,
+            from: .next,
+            limit: 1,
+            by: discipline
+        ).first
         return try next.map { stored throws(SluiceError) in
-            try broker.reader.queued(A.self, from: stored, in: name).get()
+            try broker.book.reader.queued(A.self, from: stored, in: name).get()
         }
     }
 
-    var discipline: QueueDiscipline? { broker.routes.admission.queues.saidDiscipline(of: name) }
+    /// Only a store has what a handle does.
+    var engine: FileEngine {
+        get throws(SluiceError) { try broker.fileEngine(for: "a queue handle") }
+    }
+
+    var discipline: QueueDiscipline? { broker.book.routes.admission.queues.saidDiscipline(of: name) }
     /// Returns how many actions wait, whatever their kind; the time grows with their number.
-    public func count() async throws(SluiceError) -> Int { try await broker.store.waitingCount(in: name) }
+    public func count() async throws(SluiceError) -> Int {
+        try await engine.store.waitingCount(in: name)
+    }
 
     /// Returns whether no action waits, whatever its kind; scheduled, running and expired ones do not count.
     public func isEmpty() async throws(SluiceError) -> Bool {
-        try await broker.store.waiting(in: name, from: .next, limit: 1, by: discipline).isEmpty
+        try await engine.store.waiting(
+            in: name,
+            from: .next,
+            limit: 1,
+            by: discipline
+        ).isEmpty
     }
 
     /// Returns whether an action waits in this queue.
     public func contains(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await broker.store.contains(action, in: name)
+        try await engine.store.contains(action, in: name)
     }
 
     /// Returns the waiting actions in their order, a page at a time.

@@ -20,6 +20,14 @@ public struct QueuePattern: Sendable, Hashable, ExpressibleByStringInterpolation
         case exact(QueueName)
         /// All names that begin with these bytes; empty for `*`.
         case prefix([UInt8])
+
+        /// The pattern as text.
+        package var rawValue: String {
+            switch self {
+            case .exact(let queue): queue.rawValue
+            case .prefix(let bytes): "\(String(decoding: bytes, as: UTF8.self))*"
+            }
+        }
     }
 
     package func form() throws(SluiceError) -> Form {

@@ -29,10 +29,10 @@ extension BackgroundCoordinator {
     }
 
     /// The executor of the coordinator's own work: that of the engine.
-    var executor: DispatchExecutor? { broker.engineExecutor }
+    var executor: DispatchExecutor? { broker.fileEngine.engineExecutor }
 
     private func followCommands(_ number: Int) async throws {
-        if !state.isRunning { await broker.releaseFile() }
+        if !state.isRunning { await broker.fileEngine.releaseFile() }
         var current: BrokerRun?
         var isToRun = false
         for await command in commands {
@@ -47,11 +47,11 @@ extension BackgroundCoordinator {
             case .stop(let number):
                 isToRun = false
                 if let current { await stop(current) }
-                let wakes = broker.wakeCount
+                let wakes = broker.fileEngine.wakeCount
                 let work = await workLeft()
-                await broker.releaseFile()
+                await broker.fileEngine.releaseFile()
                 // Work that has arrived since need not be among the work that was read.
-                handle(.stopped(number, broker.wakeCount == wakes ? work : .now))
+                handle(.stopped(number, broker.fileEngine.wakeCount == wakes ? work : .now))
             case .brokerEnded(let run) where run === current:
                 try run.result?.get()
                 // Other code has stopped it.
@@ -96,7 +96,7 @@ extension BackgroundCoordinator {
     private func workLeft() async -> RemainingWork {
         do throws(SluiceError) {
             // The time may be over before the broker was resumed for it.
-            return try await broker.remainingWorkUnlessSuspended() ?? .now
+            return try await broker.fileEngine.remainingWorkUnlessSuspended() ?? .now
         } catch {
             broker.options.logger.debug("the work left is unknown", metadata: ["error": "\(error)"])
             return .now

@@ -85,7 +85,7 @@ public final class BackgroundCoordinator: Sendable {
         self.processingTime = processingTime
         life = Mutex(Life(machine: BackgroundStateMachine(options: options)))
         (commands, command) = AsyncStream.makeStream()
-        broker.onSuspension { [weak self] in self?.handle(.workCame($0)) }
+        broker.fileEngine.onSuspension { [weak self] in self?.handle(.workCame($0)) }
         processingTime.connect { [weak self] in
             self?.handle(.processingBegan)
         } expired: { [weak self] in
@@ -111,7 +111,7 @@ public final class BackgroundCoordinator: Sendable {
     }
 
     /// Begins to leave the foreground; an extension is held, or refused, when it returns.
-    func leave() { handle(.leftForeground(broker.workAhead)) }
+    func leave() { handle(.leftForeground(broker.fileEngine.workAhead)) }
 
     /// Waits until no stop is in progress.
     func stopped() async {
@@ -206,7 +206,7 @@ extension BackgroundCoordinator {
         let clock = broker.options.clock
         // Computed before the check, so that the time of the check counts.
         let time = clock.uptime + pause
-        let work = broker.workAhead
+        let work = broker.fileEngine.workAhead
         let timeLeft = processingTime.timeLeft
         let isInProgress = life.withLock { life in
             if life.machine.state == .processing { life.machine.timeLeft = timeLeft }
@@ -219,7 +219,7 @@ extension BackgroundCoordinator {
         await withTaskGroup(of: Void.self) { [broker] group in
             group.addTask { do { try await clock.sleep(untilUptime: time) } catch {} }
             // During the end of an earlier run, `waitUntilIdle()` returns at once.
-            if !broker.isStopping { group.addTask { await broker.waitUntilIdle() } }
+            if !broker.fileEngine.isStopping { group.addTask { await broker.waitUntilIdle() } }
             await group.next()
             group.cancelAll()
         }

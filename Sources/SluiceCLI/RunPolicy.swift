@@ -175,7 +175,7 @@ extension RunPolicy {
 
     /// Routes the queues to a handler, with their disciplines and batches.
     func route(
-        _ broker: any ToolBroker,
+        _ broker: Broker,
         to handler: @escaping @Sendable (String, Attempt) async throws -> Outcome
     ) throws {
         for (pattern, options) in rules.options(for: patterns) { try broker.queues(pattern, options) }

@@ -39,7 +39,7 @@ final class CommitNotice: Sendable {
         guard awaited.withLock({ $0.insert(key).inserted }) else { return false }
         let notice = CommitNotice(broker, key)
         guard database.isWriting else { return false }
-        database.afterNextTransaction(onCommit: { _ in notice.broker.lookForCommits() })
+        database.afterNextTransaction(onCommit: { _ in notice.broker.fileEngine.lookForCommits() })
         database.notifyQueueChanges()
         return true
     }

@@ -59,7 +59,7 @@ final class WALObserver: TransactionObserver {
     func databaseDidRollback(_ db: Database) {}
 
     func databaseDidCommit(_ db: Database) {
-        if let broker, broker.store.checkpointsWAL { return broker.store.checkWAL() }
+        if let broker, broker.fileEngine.store.checkpointsWAL { return broker.fileEngine.store.checkWAL() }
         do {
             try db.set("wal_autocheckpoint", String(pages))
             db.remove(transactionObserver: self)

@@ -43,7 +43,7 @@ public final class ActionListModel: OperatingModel {
     /// The action that has ended last.
     private(set) var ended: ActionState?
     private let list: FollowedStates<ActionState>
-    private let broker: any ActionBroker
+    private let broker: Broker
     private let selection: ActionSelection
     private let clock: any BrokerClock
     /// The queues that say why actions wait, from the first question on.
@@ -58,7 +58,7 @@ public final class ActionListModel: OperatingModel {
     ///   - selection: Which actions are followed.
     ///   - clock: The clock of the wait after an error.
     public init(
-        _ broker: any ActionBroker,
+        _ broker: Broker,
         _ selection: ActionSelection,
         clock: any BrokerClock = SystemClock()
     ) {

@@ -23,7 +23,7 @@ public final class ActionModel {
     ///   - broker: The broker, which the model keeps.
     ///   - action: The action.
     ///   - clock: The clock of the wait after an error.
-    public init(_ broker: any ActionBroker, _ action: ActionID, clock: any BrokerClock = SystemClock()) {
+    public init(_ broker: Broker, _ action: ActionID, clock: any BrokerClock = SystemClock()) {
         list = ActionListModel(broker, .action(action), clock: clock)
         target = .action(action)
     }
@@ -34,7 +34,7 @@ public final class ActionModel {
     ///   - broker: The broker, which the model keeps.
     ///   - tag: The tag.
     ///   - clock: The clock of the wait after an error.
-    public init(_ broker: any ActionBroker, tag: String, clock: any BrokerClock = SystemClock()) {
+    public init(_ broker: Broker, tag: String, clock: any BrokerClock = SystemClock()) {
         list = ActionListModel(broker, .tag(tag), clock: clock)
         target = .newest(tag: tag)
     }

@@ -26,7 +26,7 @@ public final class QueueListModel: OperatingModel {
     }
     var callError: SluiceError?
     private let list: FollowedStates<QueueStatus>
-    private let broker: any ActionBroker
+    private let broker: Broker
     @ObservationIgnored var latest: (@Sendable () async -> Void)?
 
     /// Makes a model that follows the queues of a pattern.
@@ -36,7 +36,7 @@ public final class QueueListModel: OperatingModel {
     ///   - pattern: Which queues are followed.
     ///   - clock: The clock of the wait after an error.
     public init(
-        _ broker: any ActionBroker,
+        _ broker: Broker,
         _ pattern: QueuePattern,
         clock: any BrokerClock = SystemClock()
     ) {

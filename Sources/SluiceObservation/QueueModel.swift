@@ -21,7 +21,7 @@ public final class QueueModel {
     ///   - broker: The broker, which the model keeps.
     ///   - queue: The queue.
     ///   - clock: The clock of the wait after an error.
-    public init(_ broker: any ActionBroker, _ queue: QueueName, clock: any BrokerClock = SystemClock()) {
+    public init(_ broker: Broker, _ queue: QueueName, clock: any BrokerClock = SystemClock()) {
         self.queue = queue
         list = QueueListModel(broker, QueuePattern(queue.rawValue), clock: clock)
     }

@@ -1,7 +1,7 @@
 #if PostgreSQL
 internal import Sluice
 
-/// What a ``PostgresBroker`` needs to know of its server, besides the options of every broker.
+/// What a broker needs to know of its server, besides the options of every broker.
 public struct PostgresOptions: Sendable {
     /// The schema that has the queues; it is made if it is missing.
     ///

@@ -30,7 +30,7 @@ extension TestBroker {
             state.run = nil
             return state.broker
         }
-        turnstile.abandon(through: await old.crash())
+        turnstile.abandon(through: await old.fileEngine.crash())
         await events.noteCrash()
         try await reopen()
         try await start()
@@ -40,9 +40,9 @@ extension TestBroker {
     private func waitForHalt(after action: ActionID) async throws {
         let run = try await begun()
         let broker = broker
-        broker.lookForCommits()
+        broker.fileEngine.lookForCommits()
         func isOver() -> Bool {
-            broker.isAtRest(butFor: turnstile.heldCount) || !run.end.elements.isEmpty
+            broker.fileEngine.isAtRest(butFor: turnstile.heldCount) || !run.end.elements.isEmpty
         }
         while !turnstile.hasHalted {
             if isOver() { throw try await stuck(action) }

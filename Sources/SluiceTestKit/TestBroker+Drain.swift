@@ -12,8 +12,8 @@ extension TestBroker {
     public func drain() async throws {
         let run = try await begun()
         let broker = broker
-        broker.lookForCommits()
-        func isAtRest() -> Bool { broker.isAtRest(butFor: turnstile.heldCount) }
+        broker.fileEngine.lookForCommits()
+        func isAtRest() -> Bool { broker.fileEngine.isAtRest(butFor: turnstile.heldCount) }
         while !isAtRest() {
             if let end = run.end.elements.first {
                 try end.get()
@@ -44,11 +44,13 @@ extension TestBroker {
     private func nextDueTime() async throws -> Duration? {
         // The file knows actions scheduled for years ahead, the scheduler those that are due beside held
         // ones.
-        guard turnstile.heldCount == 0 else { return broker.nextDueTime }
-        guard case .later(let delay) = try await broker.remainingWork() else { return broker.nextQueueTime }
+        guard turnstile.heldCount == 0 else { return broker.fileEngine.nextDueTime }
+        guard case .later(let delay) = try await broker.remainingWork() else {
+            return broker.fileEngine.nextQueueTime
+        }
         // A wait is never longer than requested, which the file does not show after the wall clock was set
         // back.
-        return [clock.uptime + delay, broker.nextQueueTime].compactMap { $0 }.min()
+        return [clock.uptime + delay, broker.fileEngine.nextQueueTime].compactMap { $0 }.min()
     }
 
     /// Opens a gate, and drains.

@@ -202,12 +202,12 @@ extension TestBroker {
             return run
         }
         let broker = broker
-        while !broker.hasLookedAround {
+        while !broker.fileEngine.hasLookedAround {
             if let end = run.end.elements.first {
                 try end.get()
                 break
             }
-            try await restWaiters.wait { broker.hasLookedAround || !run.end.elements.isEmpty }
+            try await restWaiters.wait { broker.fileEngine.hasLookedAround || !run.end.elements.isEmpty }
         }
         return run
     }

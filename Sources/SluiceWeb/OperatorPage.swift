@@ -39,7 +39,7 @@ public final class OperatorPage: Service {
     let audit: AuditLog
     private let serving = Atomic(true)
 
-    var broker: any ActionBroker { store.broker }
+    var broker: Broker { store.broker }
 
     /// Whether live updates go on.
     var isServing: Bool { serving.load(ordering: .relaxed) }
@@ -48,7 +48,7 @@ public final class OperatorPage: Service {
     ///
     /// - Throws: ``PageError`` if the prefix does not begin with `/`, ends with one, or has other characters
     ///   than letters, digits, `/`, `-`, `_` and `.`.
-    public init(_ broker: any ActionBroker, options: OperatorPageOptions) throws {
+    public init(_ broker: Broker, options: OperatorPageOptions) throws {
         (store, self.options) = (CurrentStore(broker), options)
         healthCheck = HealthCheck(options.clock)
         audit = AuditLog(store: store, logger: options.logger, isReadOnly: options.isReadOnly)

@@ -19,7 +19,7 @@ public struct OperatorPageOptions: Sendable {
     /// Facts that the broker itself does not have.
     public var facts: (any StoreFacts)?
     /// Opens the store again after its file was replaced, and closes the earlier broker; `nil` if nobody can.
-    package var reopen: (@Sendable () async throws -> any ActionBroker)?
+    package var reopen: (@Sendable () async throws -> Broker)?
     /// The clock of live updates and of rates.
     public var clock: any BrokerClock = SystemClock()
     /// Gets each act with who did it, and errors; never payloads (G13).

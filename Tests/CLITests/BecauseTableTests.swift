@@ -134,7 +134,7 @@ import Testing
             try await broker.enqueue(Note(room: "ready"), notBefore: due.date)
             try await leaseAnHour()
             // Its start has been written.
-            while !broker.isAtRest(butFor: 0) {
+            while !broker.fileEngine.isAtRest(butFor: 0) {
                 try Task.checkCancellation()
                 await Task.yield()
             }
@@ -226,7 +226,7 @@ extension BecauseTableTests {
         let (holding, end) = (EventLog<Void>(), DispatchSemaphore(value: 0))
         let lock = Task {
             try await onOwnThread {
-                try broker.store.writeBlocking(sync: .later) { _ in
+                try broker.fileEngine.store.writeBlocking(sync: .later) { _ in
                     holding.append(())
                     end.wait()
                 }

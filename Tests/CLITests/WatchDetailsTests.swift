@@ -27,7 +27,7 @@ import Testing
 
     private func picture(_ queues: [QueueStatus]) -> WatchPicture {
         var eye = WatchEye(.all)
-        return eye.picture(queues, Store.Arrivals(), .now)
+        return eye.picture(queues, Arrivals(), .now)
     }
 
     @Test("Reasons have durations, which a narrow column does not cut")

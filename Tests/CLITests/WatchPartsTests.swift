@@ -34,7 +34,7 @@ import Testing
 
     private func picture(_ queues: [QueueStatus]) -> WatchPicture {
         var eye = WatchEye(.all)
-        return eye.picture(queues, Store.Arrivals(), .now)
+        return eye.picture(queues, Arrivals(), .now)
     }
 
     @Test("Widths are those of a terminal: wide, narrow, combined, joined")
@@ -252,8 +252,8 @@ import Testing
     func rates() {
         var eye = WatchEye(.all)
         let start = ContinuousClock.now
-        func arrivals(_ last: Int64, _ counts: [QueueName: Int]) -> Store.Arrivals {
-            Store.Arrivals(last: ActionID(rawValue: last), counts: counts)
+        func arrivals(_ last: Int64, _ counts: [QueueName: Int]) -> Arrivals {
+            Arrivals(last: ActionID(rawValue: last), counts: counts)
         }
         let first = eye.picture([queue("a", Self.run, depth: 10)], arrivals(10, [:]), start)
         #expect(first.lanes[0].rateIn == nil && first.rateOut == nil)

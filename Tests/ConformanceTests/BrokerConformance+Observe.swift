@@ -5,7 +5,7 @@ import Testing
 
 /// States as they change.
 extension BrokerConformance {
-    func observedActions(_ broker: Engine) async throws {
+    func observedActions(_ broker: Broker) async throws {
         let log = try log(broker)
         let ids = try await broker.enqueue([Note("a"), Note("b")], EnqueueOptions(tag: "t"))
         var updates = broker.observe(actions: .tag("t")).makeAsyncIterator()
@@ -29,7 +29,7 @@ extension BrokerConformance {
         #expect(last == .ended(.succeeded))
     }
 
-    func observedStatuses(_ broker: Engine) async throws {
+    func observedStatuses(_ broker: Broker) async throws {
         try await broker.enqueue([Note("a", in: "x/1"), Note("b", in: "x/2"), Note("c", in: "y")])
         var updates = broker.observe(statuses: "x/*").makeAsyncIterator()
         let first = try #require(try await updates.next())

@@ -8,7 +8,7 @@ import Testing
 extension BrokerConformance {
     private var now: Date { engine.clock.date }
 
-    func holds(_ broker: Engine) async throws {
+    func holds(_ broker: Broker) async throws {
         let log = try log(broker)
         let hold = try await broker.hold("held/*", by: "a person", reason: "maintenance", for: nil)
         try await broker.enqueue(Note("waits", in: "held/1"))
@@ -31,7 +31,7 @@ extension BrokerConformance {
         try await #expect(!broker.endHold(hold))
     }
 
-    func audits(_ broker: Engine) async throws {
+    func audits(_ broker: Broker) async throws {
         try await broker.audit("Hold: queue a", by: "ada", result: "held")
         try await broker.audit(String(repeating: "ä", count: 2_000), by: "", result: "a\0b")
         let entries = try await broker.auditEntries(limit: 10)
@@ -41,7 +41,7 @@ extension BrokerConformance {
         try await #expect(broker.auditEntries(limit: 1).count == 1)
     }
 
-    func gates(_ broker: Engine) async throws {
+    func gates(_ broker: Broker) async throws {
         let numbers = EventLog<Int>()
         try broker.route("*", Note.self) { _, attempt in
             numbers.append(attempt.number)
@@ -63,7 +63,7 @@ extension BrokerConformance {
         #expect(numbers.elements == [1])
     }
 
-    func closings(_ broker: Engine) async throws {
+    func closings(_ broker: Broker) async throws {
         let log = EventLog<String>()
         var options = RouteOptions()
         options.gates = ["server"]
@@ -92,7 +92,7 @@ extension BrokerConformance {
         #expect(log.elements.sorted() == ["a", "a", "b"])
     }
 
-    func rates(_ broker: Engine) async throws {
+    func rates(_ broker: Broker) async throws {
         let log = EventLog<String>()
         let options = RouteOptions(rate: RateLimit(1, per: .seconds(10), name: "server"))
         try broker.route("*", Note.self, options) { note, _ in
@@ -117,7 +117,7 @@ extension BrokerConformance {
         #expect(engine.clock.uptime - start >= .seconds(20))
     }
 
-    func deadLetters(_ broker: Engine) async throws {
+    func deadLetters(_ broker: Broker) async throws {
         let (log, isMended) = (EventLog<String>(), Signal())
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, _ in
             log.append(note.text)
@@ -136,7 +136,7 @@ extension BrokerConformance {
         try await #expect(broker.deadLetters().isEmpty)
     }
 
-    func edits(_ broker: Engine) async throws {
+    func edits(_ broker: Broker) async throws {
         let log = try log(broker)
         let ids = try await broker.enqueue(["a", "b", "c"].map { Note($0) })
         try await #expect(broker.edit(ids[1], to: Note("edited"), ifRunning: .next) == .done)
@@ -147,7 +147,7 @@ extension BrokerConformance {
         #expect(log.elements == ["a", "edited"])
     }
 
-    func staleActs(_ broker: Engine) async throws {
+    func staleActs(_ broker: Broker) async throws {
         let ids = try await broker.enqueue(["a", "b"].map { Note($0) })
         try await #expect(broker.skipHead(of: "notes", only: ids[1], reason: "r") == .other(ids[0]))
         try await #expect(broker.status(of: "notes").actionToSkip == ids[0])
@@ -167,7 +167,7 @@ extension BrokerConformance {
         try await #expect(edit(replacing: shown) == .missing)
     }
 
-    func moves(_ broker: Engine) async throws {
+    func moves(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, attempt in
             log.append("\(attempt.queue) \(note.text)")
@@ -181,7 +181,7 @@ extension BrokerConformance {
         #expect(log.elements.contains("other b"))
     }
 
-    func cancels(_ broker: Engine) async throws {
+    func cancels(_ broker: Broker) async throws {
         let (started, cancelled) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
             started.send()
@@ -202,7 +202,7 @@ extension BrokerConformance {
         try await #expect(broker.actionCount() == 1)
     }
 
-    func schedules(_ broker: Engine) async throws {
+    func schedules(_ broker: Broker) async throws {
         let log = try log(broker)
         let soon = now.addingTimeInterval(60)
         let late = try await broker.enqueue(Note("late", order: .integer(1)), .init(), notBefore: soon).id
@@ -220,7 +220,7 @@ extension BrokerConformance {
         #expect(log.elements == ["now", "late"])
     }
 
-    func expiry(_ broker: Engine) async throws {
+    func expiry(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, _ in
             log.append(note.text)
@@ -235,7 +235,7 @@ extension BrokerConformance {
         try await #expect(broker.deadLetters().map(\.cause) == [.expired])
     }
 
-    func queueExpiry(_ broker: Engine) async throws {
+    func queueExpiry(_ broker: Broker) async throws {
         let log = try log(broker)
         try broker.queues("*", QueueOptions(expiresAfter: .seconds(60)))
         try broker.queues("notes", QueueOptions(maximumDepth: 9))
@@ -248,14 +248,14 @@ extension BrokerConformance {
         try await #expect(broker.deadLetters().map(\.cause) == [.expired])
     }
 
-    func ownOptions(_ broker: Engine) async throws {
+    func ownOptions(_ broker: Broker) async throws {
         try await broker.enqueue([Labelled(text: "a"), Labelled(text: "b")])
         try await broker.enqueue(Labelled(text: "c"), EnqueueOptions(tag: "call"))
         try await #expect(broker.actions(tag: "own", limit: 9).count == 2)
         try await #expect(broker.actions(tag: "call", limit: 9).count == 1)
     }
 
-    func submits(_ broker: Engine) async throws {
+    func submits(_ broker: Broker) async throws {
         let (log, codes) = (try log(broker), EventLog<SluiceError.Code>())
         for number in 0..<50 { broker.submit(Note("\(number)")) }
         broker.submit(Note("refused", order: .real(.nan)), EnqueueOptions()) { codes.append($0.code) }
@@ -265,7 +265,7 @@ extension BrokerConformance {
         #expect(log.elements == (0..<50).map { "\($0)" })
     }
 
-    func keys(_ broker: Engine) async throws {
+    func keys(_ broker: Broker) async throws {
         let log = try log(broker)
         let first = try await broker.enqueue(Note("first"), EnqueueOptions(key: "k")).id
         try await #expect(broker.enqueue(Note("second"), EnqueueOptions(key: "k")).id == first)
@@ -278,7 +278,7 @@ extension BrokerConformance {
         try await #expect(broker.enqueue(Note("free again"), refusing).id != first)
     }
 
-    func because(_ broker: Engine) async throws {
+    func because(_ broker: Broker) async throws {
         try await broker.enqueue(Note("a"))
         try await #expect(broker.status(of: "notes").state == .stopped)
         try await #expect(broker.status(of: "nothing").state == .empty)
@@ -295,7 +295,7 @@ extension BrokerConformance {
         }
     }
 
-    func idle(_ broker: Engine) async throws {
+    func idle(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("*", Note.self) { [weak broker] note, _ in
             if note.text == "a" { try await broker?.enqueue(Note("b", in: "second")) }
@@ -312,7 +312,7 @@ extension BrokerConformance {
         try await #expect(broker.actionCount() == 0)
     }
 
-    func states(_ broker: Engine) async throws {
+    func states(_ broker: Broker) async throws {
         let releases = EventLog<Int>()
         try broker.route("*", Note.self, RouteOptions(retry: .fixed(.seconds(9)), failure: .all(.skip))) {
             note,

@@ -6,7 +6,7 @@ import Testing
 
 /// Order, slots, retries and the policies of failures.
 extension BrokerConformance {
-    func order(_ broker: Engine) async throws {
+    func order(_ broker: Broker) async throws {
         let log = try log(broker)
         let keys: [(String, Int64)] = [("c", 3), ("a", 1), ("b", 2), ("b again", 2), ("first", -1)]
         for (text, key) in keys { try await broker.enqueue(Note(text, order: .integer(key))) }
@@ -17,7 +17,7 @@ extension BrokerConformance {
         try await #expect(broker.actionCount() == 0)
     }
 
-    func compositeKeys(_ broker: Engine) async throws {
+    func compositeKeys(_ broker: Broker) async throws {
         let log = try log(broker)
         for (text, number) in [("b", -1), ("a", 2), ("ab", 0), ("a", 1), ("b", -2)] as [(String, Int64)] {
             let key = SortKey.composite(.text(text), .integer(number))
@@ -28,7 +28,7 @@ extension BrokerConformance {
         #expect(log.elements == ["a 1", "a 2", "ab 0", "b -2", "b -1"])
     }
 
-    func oneSlot(_ broker: Engine) async throws {
+    func oneSlot(_ broker: Broker) async throws {
         let (started, go) = (EventLog<String>(), Signal())
         try broker.route("*", Note.self) { note, _ in
             started.append(note.text)
@@ -48,7 +48,7 @@ extension BrokerConformance {
         #expect(Set(started.elements.suffix(2)) == ["a 2", "b 2"])
     }
 
-    func headBlocks(_ broker: Engine) async throws {
+    func headBlocks(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("*", Note.self, retrying(.fixed(.seconds(60)))) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
@@ -66,7 +66,7 @@ extension BrokerConformance {
         #expect(log.elements == ["head 1", "head 2", "head 3", "next 1"])
     }
 
-    func receipts(_ broker: Engine) async throws {
+    func receipts(_ broker: Broker) async throws {
         try broker.route("*", Note.self, RouteOptions(failure: .all(.skip))) { note, _ in
             note.text == "fails" ? .fail("refused") : .success
         }
@@ -82,7 +82,7 @@ extension BrokerConformance {
         try await #expect(broker.settled(ActionID(rawValue: 1_000_000)) == .unknown)
     }
 
-    func retry(_ broker: Engine) async throws {
+    func retry(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("*", Note.self) { _, attempt in
             log.append("\(attempt.number) \(attempt.lastError ?? "-")")
@@ -107,7 +107,7 @@ extension BrokerConformance {
         )
     }
 
-    func skip(_ broker: Engine) async throws {
+    func skip(_ broker: Broker) async throws {
         let log = try failing(broker, .skip)
         try await broker.enqueue(["a", "fails", "b"].map { Note($0) })
         try await drain(broker)
@@ -118,7 +118,7 @@ extension BrokerConformance {
         try await #expect(broker.failedAttempts(of: id).map(\.error) == ["refused"])
     }
 
-    func block(_ broker: Engine) async throws {
+    func block(_ broker: Broker) async throws {
         let log = try failing(broker, .block)
         let ids = try await broker.enqueue(["fails", "b"].map { Note($0) })
         try await broker.enqueue(Note("elsewhere", in: "other"))
@@ -138,7 +138,7 @@ extension BrokerConformance {
         #expect(Set(log.elements) == ["fails", "elsewhere", "b"])
     }
 
-    func failQueue(_ broker: Engine) async throws {
+    func failQueue(_ broker: Broker) async throws {
         let log = try failing(broker, .failQueue)
         try await broker.enqueue(["a", "fails", "c", "d"].map { Note($0) })
         try await running(broker) {
@@ -152,7 +152,7 @@ extension BrokerConformance {
     }
 
     /// Routes notes to a log; those with the text "fails" fail under a policy.
-    private func failing(_ broker: Engine, _ policy: FailurePolicy) throws -> EventLog<String> {
+    private func failing(_ broker: Broker, _ policy: FailurePolicy) throws -> EventLog<String> {
         let log = EventLog<String>()
         try broker.route("*", Note.self, RouteOptions(failure: .all(policy))) { note, _ in
             log.append(note.text)

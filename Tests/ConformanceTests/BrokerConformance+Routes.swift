@@ -23,7 +23,7 @@ private struct Draft: Action {
 
 /// The choice of routes, and their removal.
 extension BrokerConformance {
-    func idleQueues(_ broker: Engine) async throws {
+    func idleQueues(_ broker: Broker) async throws {
         let (log, started, go) = (EventLog<String>(), Signal(), Signal())
         try broker.route("busy", Note.self) { _, _ in
             started.send()
@@ -46,7 +46,7 @@ extension BrokerConformance {
         }
     }
 
-    func predicates(_ broker: Engine) async throws {
+    func predicates(_ broker: Broker) async throws {
         let log = EventLog<String>()
         let isMedia: @Sendable (QueueName) -> Bool = { $0.rawValue.hasSuffix("/media") }
         try broker.route(where: isMedia, Note.self) { note, _ in
@@ -70,7 +70,7 @@ extension BrokerConformance {
         #expect(Set(log.elements) == ["a 1", "media 2"])
     }
 
-    func notMine(_ broker: Engine) async throws {
+    func notMine(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("notes", Note.self) { _, attempt in
             log.append("first \(attempt.number)")
@@ -93,7 +93,7 @@ extension BrokerConformance {
         try await #expect(broker.actionCount() == 0)
     }
 
-    func unions(_ broker: Engine) async throws {
+    func unions(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("taken", Photo.self) { _, _ in .success }
         #expect(throws: SluiceError.self) { try broker.route("taken", Work.self) { _, _ in .success } }
@@ -116,7 +116,7 @@ extension BrokerConformance {
         try #expect(!broker.removeRoute("work/*", Work.self))
     }
 
-    func attemptBroker(_ broker: Engine) async throws {
+    func attemptBroker(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("*", Note.self) { [weak broker] note, attempt in
             log.append(note.text)
@@ -129,7 +129,7 @@ extension BrokerConformance {
         #expect(log.elements == ["a", "b"])
     }
 
-    func upgrades(_ broker: Engine) async throws {
+    func upgrades(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("notes", Draft.self) { draft, _ in
             log.append("\(draft.subject): \(draft.body)")
@@ -150,7 +150,7 @@ extension BrokerConformance {
         }
     }
 
-    func replaces(_ broker: Engine) async throws {
+    func replaces(_ broker: Broker) async throws {
         let (log, started, go) = (EventLog<String>(), Signal(), Signal())
         try broker.queues("notes", QueueOptions(maximumDepth: 2))
         try broker.route("notes", Note.self) { note, _ in

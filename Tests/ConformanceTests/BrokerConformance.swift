@@ -6,18 +6,16 @@ import Testing
 
 /// An engine that the conformance suite is run through.
 protocol ConformingEngine: Sendable {
-    associatedtype Engine: ActionBroker
-
     /// The clock of its brokers.
     var clock: ManualClock { get }
 
     /// Opens a broker without actions.
-    func broker() async throws -> Engine
+    func broker() async throws -> Broker
 }
 
 /// What every broker promises, whatever keeps its queues.
 ///
-/// It uses ``ActionBroker`` alone, so that another engine is run through it unchanged.
+/// Another engine is run through it unchanged.
 struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
     let engine: Conforming
 
@@ -112,10 +110,8 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
 }
 
 extension BrokerConformance {
-    typealias Engine = Conforming.Engine
-
     /// Routes notes to a log of their texts; each succeeds.
-    func log(_ broker: Engine, _ pattern: QueuePattern = "*") throws -> EventLog<String> {
+    func log(_ broker: Broker, _ pattern: QueuePattern = "*") throws -> EventLog<String> {
         let log = EventLog<String>()
         try broker.route(pattern, Note.self) { note, _ in
             log.append(note.text)
@@ -125,7 +121,7 @@ extension BrokerConformance {
     }
 
     /// Runs a broker while `body` is at work, and stops it then.
-    func running(_ broker: Engine, _ body: () async throws -> Void) async throws {
+    func running(_ broker: Broker, _ body: () async throws -> Void) async throws {
         // A stop before the start would stop nothing: an action shows that it runs.
         let (isRunning, probe) = (Signal(), "probe/\(UInt64.random(in: 0 ... .max))")
         try broker.route(QueuePattern(probe), Photo.self) { _, _ in
@@ -146,7 +142,7 @@ extension BrokerConformance {
     }
 
     /// Runs a broker until nothing is left that could run.
-    func drain(_ broker: Engine) async throws {
+    func drain(_ broker: Broker) async throws {
         try await running(broker) { await broker.waitUntilIdle() }
     }
 }

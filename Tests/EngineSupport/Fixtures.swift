@@ -29,7 +29,7 @@ func running<Output: Sendable>(
         group.addTask { try await broker.run() }
         do {
             // A stop before the start would stop nothing.
-            try await until { broker.life.withLock { $0.state != .idle || $0.hasThrown } }
+            try await until { broker.fileEngine.life.withLock { $0.state != .idle || $0.hasThrown } }
             let output = try await body()
             await broker.stop(grace: .zero)
             try await group.waitForAll()

@@ -36,8 +36,8 @@ final class HandlersInside: Sendable {
         try await until {
             var permits = 0
             for broker in brokers {
-                let held = broker.scheduler.machine.withLock { $0.permitsInUse }
-                guard broker.isAtRest(butFor: held) else { return false }
+                let held = broker.fileEngine.scheduler.machine.withLock { $0.permitsInUse }
+                guard broker.fileEngine.isAtRest(butFor: held) else { return false }
                 permits += held
             }
             return permits == count

@@ -21,7 +21,7 @@ struct Acknowledgement: Action {
 
 /// Stores messages one after the other: the broker does, or the application together with a row of its own.
 struct Enqueuing {
-    let broker: any ActionBroker
+    let broker: Broker
     let history: History
     let application: any Application
 

@@ -2,7 +2,7 @@ import Sluice
 
 /// What is done with messages and acknowledgements, in the three ways in which a success can be settled.
 struct Handlers: Sendable {
-    let broker: any ActionBroker
+    let broker: Broker
     let history: History
     let application: any Application
     let seed: UInt64

@@ -28,8 +28,9 @@ struct HistoryWorker {
         let isObserved = (index ?? 0) % 2 == 0
         let (broker, application) = try await open(arguments[1], index ?? 0)
         try Handlers(broker: broker, history: history, application: application, seed: seed).route()
-        let observation = (broker as? Broker).flatMap { isObserved ? history.followSuccesses(of: $0) : nil }
-        let following = broker is Broker || !isObserved ? nil : history.followEvents(of: broker)
+        let isOnFile = application is FileApplication
+        let observation = isOnFile && isObserved ? history.followSuccesses(of: broker) : nil
+        let following = isOnFile || !isObserved ? nil : history.followEvents(of: broker)
         defer {
             observation?.cancel()
             following?.cancel()
@@ -62,7 +63,7 @@ struct HistoryWorker {
     private static func open(
         _ place: String,
         _ index: Int
-    ) async throws -> (any ActionBroker, any Application) {
+    ) async throws -> (Broker, any Application) {
         guard place.hasPrefix("postgresql:") else {
             let broker = try await Broker(file: place, options: options)
             return (broker, try FileApplication(place, broker))
@@ -74,7 +75,7 @@ struct HistoryWorker {
         server.lease = .seconds(3)
         while true {
             do throws(SluiceError) {
-                let broker = try await PostgresBroker(place, options: options, server: server)
+                let broker = try await Broker(postgres: place, options: options, server: server)
                 return (broker, ServerApplication(place, broker))
             } catch {
                 // The server may be down, and about to start again.

@@ -33,7 +33,7 @@ final class History: Sendable {
     }
 
     /// The same where the broker tells of its events as a sequence.
-    func followEvents(of broker: any ActionBroker) -> Task<Void, Never> {
+    func followEvents(of broker: Broker) -> Task<Void, Never> {
         let events = broker.events(buffering: .bounded(100_000))
         return Task {
             for await observed in events {

@@ -10,12 +10,12 @@ import SluicePostgres
 /// The connection is cut and the server killed meanwhile: what nobody has said is asked for.
 final class ServerApplication: Application {
     private let url: String
-    private let broker: PostgresBroker
+    private let broker: Broker
     // Used on the queue alone, so that a wait for the server holds up no thread of Swift's.
     private nonisolated(unsafe) var connection: OpaquePointer?
     private let queue = DispatchQueue(label: "history.application")
 
-    init(_ url: String, _ broker: PostgresBroker) { (self.url, self.broker) = (url, broker) }
+    init(_ url: String, _ broker: Broker) { (self.url, self.broker) = (url, broker) }
 
     func store(_ message: Message, isInVain: Bool) async throws -> ActionID {
         while true {
@@ -120,7 +120,7 @@ extension Message {
             .flatMap { Int64($0) }.map { ActionID(rawValue: $0) }
     }
 
-    fileprivate func store(_ connection: OpaquePointer, _ broker: PostgresBroker) throws -> ActionID {
+    fileprivate func store(_ connection: OpaquePointer, _ broker: Broker) throws -> ActionID {
         let id = try broker.enqueue(self, in: connection).id
         try connection.execute("INSERT INTO messages (line, action) VALUES ($1, $2)", ["\(line)", "\(id)"])
         return id

@@ -95,7 +95,7 @@ struct PostgresFailoverTests {
         let settings = ["synchronous_standby_names=*", "synchronous_commit=\(setting.rawValue)"]
         let server = try await onOwnThread { try TestServer(["--standby"] + settings) }
         defer { withExtendedLifetime(server) {} }
-        let broker = try await PostgresBroker(server.urlOfBoth)
+        let broker = try await Broker(postgres: server.urlOfBoth)
         let told = Told()
         try route("now/*", broker, told)
         let events = broker.events(buffering: .bounded(1_000_000))
@@ -140,7 +140,7 @@ struct PostgresFailoverTests {
     /// Enqueues into a queue until it is enough.
     private func call(
         _ number: Int,
-        _ broker: PostgresBroker,
+        _ broker: Broker,
         _ told: Told,
         _ signal: AsyncStream<Void>.Continuation
     ) async throws {
@@ -153,7 +153,7 @@ struct PostgresFailoverTests {
         }
     }
 
-    private func route(_ pattern: QueuePattern, _ broker: PostgresBroker, _ told: Told) throws {
+    private func route(_ pattern: QueuePattern, _ broker: Broker, _ told: Told) throws {
         try broker.route(pattern, Item.self) { item, attempt in
             told.state.withLock { $0.start(item, attempt.id) }
             return .success

@@ -29,11 +29,11 @@ struct PostgresFaultTests {
         _ site: PostgresSite,
         url: String? = nil,
         _ change: (inout BrokerOptions, inout PostgresOptions) -> Void = { _, _ in }
-    ) async throws -> PostgresBroker {
+    ) async throws -> Broker {
         var (options, own) = (BrokerOptions(), PostgresOptions())
         own.schema = site.schema
         change(&options, &own)
-        return try await PostgresBroker(url ?? site.server.url, options: options, server: own)
+        return try await Broker(postgres: url ?? site.server.url, options: options, server: own)
     }
 
     @Test("G9: a NUL in a reason is written without it, and stops nobody")
@@ -158,13 +158,13 @@ struct PostgresFaultTests {
         let because = "SELECT because FROM @sluice_queues WHERE queue = 'notes'"
         let told = try await sql.call(because, []).first?.text("because") ?? ""
         #expect(told.hasPrefix("refused since ") && told.hasSuffix(": \(error)"), "\(told)")
-        try await #expect(broker.health().refusal?.contains("55000") == true)
+        try await #expect(broker.serverEngine.health().refusal?.contains("55000") == true)
         _ = try await sql.call("DROP PUBLICATION \(site.schema)")
         try await #expect(receipt.settled() == .succeeded)
         #expect(await lines.waits(for: "calls of the server succeed again"))
-        try await #expect(broker.health().refusal == nil)
+        try await #expect(broker.serverEngine.health().refusal == nil)
         await looker.close()
-        try await #expect(broker.health().contradictions == [])
+        try await #expect(broker.serverEngine.health().contradictions == [])
         await broker.stop(grace: .zero)
         try await run.value
         await broker.close()

@@ -29,17 +29,17 @@ private enum GuideCode {
         func mark(_ message: SendMessage, sentAs number: Int, on connection: OpaquePointer) throws {}
     }
 
-    static func open() async throws -> any ActionBroker {
+    static func open() async throws -> Broker {
         // Before: let broker = try await Broker(file: path)
-        let broker = try await PostgresBroker("postgres://sluice@db.example/app")
+        let broker = try await Broker(postgres: "postgres://sluice@db.example/app")
         return broker
     }
 
-    static func openWithName() async throws -> any ActionBroker {
+    static func openWithName() async throws -> Broker {
         var server = PostgresOptions()
         server.schema = "outbox"
         server.workerName = "mailer-1"
-        let broker = try await PostgresBroker("postgres://sluice@db.example/app", server: server)
+        let broker = try await Broker(postgres: "postgres://sluice@db.example/app", server: server)
         return broker
     }
 
@@ -50,12 +50,12 @@ private enum GuideCode {
         return server
     }
 
-    static func enqueue(_ broker: PostgresBroker, _ connection: OpaquePointer) throws {
+    static func enqueue(_ broker: Broker, _ connection: OpaquePointer) throws {
         try broker.enqueue(SendMessage(conversation: "42", text: "Hello?"), in: connection)
     }
 
     static func settle(
-        _ broker: PostgresBroker,
+        _ broker: Broker,
         _ chat: ChatServer,
         _ database: ChatDatabase
     ) throws {
@@ -154,7 +154,7 @@ struct PostgresGuideTests {
         let texts = EventLog<String>()
         let running = Task { try await PostgresStart.chat(url) { message, _ in texts.append(message.text) } }
         _ = try await texts.wait(forCount: 1)
-        let broker = try await PostgresBroker(url)
+        let broker = try await Broker(postgres: url)
         while try await broker.actionCount() > 0 { try Task.checkCancellation() }
         running.cancel()
         try await running.value
@@ -181,7 +181,7 @@ struct PostgresGuideTests {
         var options = PostgresOptions()
         options.schema = name
         let owner = server.url.replacing("user=postgres", with: "user=\(name)")
-        let broker = try await PostgresBroker(owner, server: options)
+        let broker = try await Broker(postgres: owner, server: options)
         for block in blocks.dropFirst() { try await connection.execute(script: script(block)) }
         #expect(try await broker.actionCount() == 1)
         await connection.close()

@@ -26,13 +26,13 @@ struct PostgresLeaseTests {
     }
 
     /// A broker with the server's own clock and a short lease.
-    func broker(isBehindProxy: Bool = false) async throws -> PostgresBroker {
+    func broker(isBehindProxy: Bool = false) async throws -> Broker {
         var own = PostgresOptions()
         (own.schema, own.lease) = (site.schema, .seconds(2))
         own.workerName = isBehindProxy ? "far" : "near"
         let url = site.server.url
-        return try await PostgresBroker(
-            isBehindProxy ? url.replacing(site.server.folder, with: proxy.folder) : url,
+        return try await Broker(
+            postgres: isBehindProxy ? url.replacing(site.server.folder, with: proxy.folder) : url,
             server: own
         )
     }
@@ -141,7 +141,7 @@ struct PostgresLeaseTests {
         (own.schema, own.lease) = (site.schema, .seconds(2))
         let count = Outcomes.mostInCall + 20
         options.concurrency = count + 1
-        let broker = try await PostgresBroker(site.server.url, options: options, server: own)
+        let broker = try await Broker(postgres: site.server.url, options: options, server: own)
         let mayEnd = Signal()
         let log = EventLog<String>()
         try broker.route("held/*", Note.self) { note, _ in
@@ -157,7 +157,9 @@ struct PostgresLeaseTests {
         try await operating.execute(script: "BEGIN")
         _ = try await operating.call("SELECT queue_id FROM @sluice_lane_rows FOR UPDATE")
         mayEnd.send()
-        try await until { broker.loop.state.withLock { $0.outcomes.waiting.count { $0.isBusy } } == count }
+        try await until {
+            broker.serverEngine.loop.state.withLock { $0.outcomes.waiting.count { $0.isBusy } } == count
+        }
         _ = try await broker.enqueue(Note("a", in: "free")).settled()
         await broker.stop(grace: .zero)
         try await run.value
@@ -173,7 +175,7 @@ struct PostgresLeaseTests {
         let broker = try await broker()
         let start = ContinuousClock.now
         // As after an hour: else it would be from 2.5 to 5 seconds, and its lease has two.
-        await broker.loop.backOff(1_000)
+        await broker.serverEngine.loop.backOff(1_000)
         #expect(start.duration(to: .now) < .seconds(2))
         await broker.close()
     }
@@ -198,7 +200,7 @@ struct PostgresLeaseTests {
         (own.schema, own.lease, own.choreInterval) = (site.schema, .seconds(2), .seconds(60))
         options.concurrency = 1
         let url = site.server.url.replacing(site.server.folder, with: proxy.folder)
-        let broker = try await PostgresBroker(url, options: options, server: own)
+        let broker = try await Broker(postgres: url, options: options, server: own)
         let other = try await self.broker()
         let (started, isOver) = (Signal(), Signal())
         let log = EventLog<String>()
@@ -213,7 +215,7 @@ struct PostgresLeaseTests {
         let run = Task { try await broker.run() }
         try await #expect(other.enqueue(Note("first")).settled() != .removed)
         func answers(_ sql: String) async throws -> Set<Int64> {
-            try await Set(other.calls.call(sql).compactMap { $0.integer("value") })
+            try await Set(other.serverEngine.calls.call(sql).compactMap { $0.integer("value") })
         }
         let steps = """
             SELECT pid AS value FROM pg_stat_activity \
@@ -246,7 +248,7 @@ struct PostgresLeaseTests {
         let (far, near) = (try await broker(isBehindProxy: true), try await broker())
         let name = site.schema
         // The first two questions are refused, as on a full disk: a question leaves an empty row.
-        try await near.calls.execute(
+        try await near.serverEngine.calls.execute(
             script: """
                 CREATE SEQUENCE \(name).questions;
                 CREATE FUNCTION \(name).refuse_twice() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -264,9 +266,11 @@ struct PostgresLeaseTests {
         proxy.loseAnswer(with: "refusal")
         let receipt = try await far.enqueue(Note("a"))
         #expect(proxy.hasLostAnswer)
-        let asked = try await near.calls.call("SELECT last_value AS value FROM \(name).questions")
+        let asked = try await near.serverEngine.calls.call(
+            "SELECT last_value AS value FROM \(name).questions"
+        )
         #expect(asked.first?.integer("value") == 3)
-        let rows = try await near.calls.call("SELECT id AS value FROM @sluice_action_rows")
+        let rows = try await near.serverEngine.calls.call("SELECT id AS value FROM @sluice_action_rows")
         #expect(rows.map { $0.integer("value") } == [receipt.id.rawValue])
         await far.close()
         await near.close()
@@ -296,14 +300,14 @@ struct PostgresLeaseTests {
         var own = PostgresOptions()
         (own.schema, own.pollInterval) = (site.schema, .milliseconds(50))
         own.listeningURL = site.server.url.replacing(site.server.folder, with: proxy.folder)
-        let broker = try await PostgresBroker(site.server.url, server: own)
+        let broker = try await Broker(postgres: site.server.url, server: own)
         let other = try await self.broker()
         try broker.route("*", Note.self) { _, _ in .success }
         let run = Task { try await broker.run() }
         for text in ["a", "b", "c"] {
             try await #expect(other.enqueue(Note(text)).settled() != .removed)
             let sql = "SELECT count(*) AS count FROM @sluice_worker_rows WHERE waits"
-            try await #expect(other.calls.call(sql).first?.integer("count") == 0)
+            try await #expect(other.serverEngine.calls.call(sql).first?.integer("count") == 0)
         }
         await broker.stop(grace: .zero)
         try await run.value
@@ -317,7 +321,7 @@ struct PostgresLeaseTests {
         var own = PostgresOptions()
         (own.schema, own.pollInterval) = (site.schema, .seconds(10))
         own.listeningURL = site.server.url.replacing(site.server.folder, with: proxy.folder)
-        let broker = try await PostgresBroker(site.server.url, server: own)
+        let broker = try await Broker(postgres: site.server.url, server: own)
         let other = try await self.broker()
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, _ in
@@ -327,7 +331,7 @@ struct PostgresLeaseTests {
         let run = Task { try await broker.run() }
         let sql = "SELECT count(*) AS count FROM @sluice_worker_rows WHERE waits"
         func waits() async throws {
-            try await until { try await other.calls.call(sql).first?.integer("count") == 1 }
+            try await until { try await other.serverEngine.calls.call(sql).first?.integer("count") == 1 }
         }
         try await waits()
         proxy.cut()
@@ -335,7 +339,7 @@ struct PostgresLeaseTests {
             try await until {
                 let sql = "SELECT count(*) AS count FROM pg_stat_activity WHERE query = $1"
                 let listen = #"LISTEN "sluice_\#(site.schema)""#
-                return try await other.calls.call(sql, [listen]).first?.integer("count") == 1
+                return try await other.serverEngine.calls.call(sql, [listen]).first?.integer("count") == 1
             }
             try await waits()
             let start = ContinuousClock.now

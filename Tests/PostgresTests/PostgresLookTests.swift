@@ -71,7 +71,7 @@ struct PostgresLookTests {
             for (key, text) in keys {
                 #expect(SortKey(orderedBytes: key.orderedBytes, key.kind) == key)
                 let sql = "SELECT @sluice_sort_bytes($1, $2) AS bytes"
-                let rows = try await broker.calls.call(sql, [key.kind.rawValue, text])
+                let rows = try await broker.serverEngine.calls.call(sql, [key.kind.rawValue, text])
                 #expect(rows.first?.text("bytes") == "\\x" + key.orderedBytes.hexadecimal, "\(key)")
             }
         }

@@ -15,7 +15,7 @@ import Testing
 struct PostgresOversightTests {
     private let lines = EventLog<String>()
 
-    private func broker(_ site: PostgresSite) async throws -> PostgresBroker {
+    private func broker(_ site: PostgresSite) async throws -> Broker {
         try await site.broker { [lines] options, _ in options.logger = .keeping(lines, from: .warning) }
     }
 

@@ -27,7 +27,7 @@ struct PostgresPoolerTests {
         (own.pollInterval, own.listens) = (.milliseconds(20), listens)
         let url = server.url.replacing(server.folder, with: server.folder + "/pooler")
         let brokers = [
-            try await PostgresBroker(url, server: own), try await PostgresBroker(url, server: own),
+            try await Broker(postgres: url, server: own), try await Broker(postgres: url, server: own),
         ]
         let log = EventLog<[String]>()
         for broker in brokers {
@@ -47,7 +47,7 @@ struct PostgresPoolerTests {
             }
             _ = try await log.wait(forCount: 200)
             // The broker has no connection to the server of its own.
-            let rows = try await brokers[0].calls.call(
+            let rows = try await brokers[0].serverEngine.calls.call(
                 "SELECT count(*) AS count FROM pg_stat_activity WHERE backend_type = 'client backend'"
             )
             #expect((1...3).contains(rows.first?.integer("count") ?? 0))

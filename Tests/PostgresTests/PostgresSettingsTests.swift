@@ -20,7 +20,7 @@ struct PostgresSettingsTests {
             var own = PostgresOptions()
             change(&own)
             let error = await #expect(throws: SluiceError.self) {
-                _ = try await PostgresBroker("postgresql://127.0.0.1:1/nothing", server: own)
+                _ = try await Broker(postgres: "postgresql://127.0.0.1:1/nothing", server: own)
             }
             return error?.code
         }
@@ -39,7 +39,7 @@ struct PostgresSettingsTests {
     func settings(_ setting: String) async throws {
         let site = try site()
         let url = "\(site.server.url)&options=-c%20\(setting.replacing("=", with: "%3D"))"
-        let error = await #expect(throws: SluiceError.self) { _ = try await PostgresBroker(url) }
+        let error = await #expect(throws: SluiceError.self) { _ = try await Broker(postgres: url) }
         #expect(error?.code == .unsupportedDatabase)
         #expect(error?.message.contains("\(setting.prefix { $0 != "=" })") == true)
     }
@@ -53,7 +53,7 @@ struct PostgresSettingsTests {
             "CREATE DATABASE \(name) TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"
         )
         let url = site.server.url.replacing("/postgres?", with: "/\(name)?")
-        let error = await #expect(throws: SluiceError.self) { _ = try await PostgresBroker(url) }
+        let error = await #expect(throws: SluiceError.self) { _ = try await Broker(postgres: url) }
         #expect(error?.code == .unsupportedDatabase)
         #expect(error?.message.contains("server_encoding is LATIN1") == true)
         _ = try await sql.call("DROP DATABASE \(name) WITH (FORCE)")
@@ -66,7 +66,7 @@ struct PostgresSettingsTests {
         var own = PostgresOptions()
         own.schema = site.schema
         let url = "\(site.server.url)&options=-c%20default_transaction_isolation%3Dserializable"
-        let broker = try await PostgresBroker(url, server: own)
+        let broker = try await Broker(postgres: url, server: own)
         try broker.route("*", Note.self) { _, _ in .success }
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
         let text = try #require(error?.message)

@@ -15,7 +15,7 @@ enum PostgresStart {
         _ server: String,
         send: @escaping @Sendable (SendMessage, String) async throws -> Void
     ) async throws {
-        let broker = try await PostgresBroker(server)
+        let broker = try await Broker(postgres: server)
         try broker.route("conversation/*", SendMessage.self) { message, attempt in
             try await send(message, attempt.idempotencyKey)
             return .success

@@ -143,8 +143,10 @@ struct PostgresTests {
         // Until one block at most is left, which the next arrival takes: snapshots of other tests
         // keep rows.
         try await until {
-            _ = try await other.calls.call("VACUUM @sluice_arrival_rows")
-            let rows = try await other.calls.call("SELECT pg_relation_size('@sluice_arrival_rows') AS size")
+            _ = try await other.serverEngine.calls.call("VACUUM @sluice_arrival_rows")
+            let rows = try await other.serverEngine.calls.call(
+                "SELECT pg_relation_size('@sluice_arrival_rows') AS size"
+            )
             return rows.first?.integer("size") ?? .max <= 8_192
         }
         try await other.enqueue(Note("b"))
@@ -271,10 +273,10 @@ struct PostgresTests {
     }
 
     /// Runs in a process of its own, on a server of its own.
-    private static func trap(_ wait: @escaping @Sendable (any ActionBroker) async -> Void) async throws {
+    private static func trap(_ wait: @escaping @Sendable (Broker) async -> Void) async throws {
         let server = try TestServer(["fsync=off"])
         defer { withExtendedLifetime(server) {} }
-        let broker = try await PostgresBroker(server.url)
+        let broker = try await Broker(postgres: server.url)
         try broker.route("*", Note.self) { _, attempt in
             await wait(attempt.broker)
             return .success
@@ -292,10 +294,10 @@ struct PostgresTests {
         (own.schema, own.linger, own.choreInterval) = (site.schema, .seconds(60), .seconds(60))
         own.listens = false
         let url = "\(site.server.url)&application_name=\(site.schema)&options=-c%20track_functions%3Dall"
-        let broker = try await PostgresBroker(url, server: own)
+        let broker = try await Broker(postgres: url, server: own)
         try broker.route("*", Note.self) { _, _ in
             // Until the worker waits, so that nothing it does besides falls together with the outcome.
-            while broker.loop.state.withLock({ $0.sleeper == nil }) { await Task.yield() }
+            while broker.serverEngine.loop.state.withLock({ $0.sleeper == nil }) { await Task.yield() }
             return .success
         }
         try await broker.enqueue((1...30).map { Note("\($0)") })
@@ -323,7 +325,7 @@ struct PostgresTests {
         let url = "\(site.server.url)&application_name=\(site.schema)"
         var own = PostgresOptions()
         own.schema = site.schema
-        let broker = try await PostgresBroker(url, server: own)
+        let broker = try await Broker(postgres: url, server: own)
         let id = try await broker.enqueue(Note("a")).id
         let sql = connection(site)
         func endAll() async throws {
@@ -363,7 +365,7 @@ struct PostgresTests {
     @Test("An address at which nobody listens is an error that names it, without a password")
     func unreachable() async throws {
         let error = await #expect(throws: SluiceError.self) {
-            _ = try await PostgresBroker("postgresql://me:secret@127.0.0.1:1/nothing")
+            _ = try await Broker(postgres: "postgresql://me:secret@127.0.0.1:1/nothing")
         }
         #expect(error?.code == .cannotOpen)
         #expect(error?.message.contains("127.0.0.1") == true && error?.message.contains("secret") == false)

@@ -51,11 +51,11 @@ struct ObservationTests {
     func unobserved() async throws {
         let application = try Application(.pool)
         let broker = try await application.broker()
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         let notifier = broker.notifier(for: application.database)
-        #expect(broker.store.interest.isAny)
+        #expect(broker.fileEngine.store.interest.isAny)
         notifier.cancel()
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         await broker.close()
     }
 
@@ -71,7 +71,7 @@ struct ObservationTests {
         let reader = try DatabasePool(path: application.file.path, configuration: configuration)
         let notifier = broker.notifier(for: reader)
         #expect(lines.elements.count { $0.hasPrefix("debug a notifier is silent: ") } == 1)
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         notifier.cancel()
         await broker.close()
     }

@@ -15,18 +15,18 @@ package struct PostgresSite: Sendable {
         self.schema = schema ?? "test_\(UInt64.random(in: 0 ... .max))"
     }
 
-    package func broker() async throws -> PostgresBroker { try await broker { _, _ in } }
+    package func broker() async throws -> Broker { try await broker { _, _ in } }
 
     /// Opens a broker whose server has the time of the manual clock.
     package func broker(
         _ change: (inout BrokerOptions, inout PostgresOptions) -> Void
-    ) async throws -> PostgresBroker {
+    ) async throws -> Broker {
         var options = BrokerOptions.on(clock)
         var own = PostgresOptions()
         own.schema = schema
         own.setsServerClock = true
         change(&options, &own)
-        return try await PostgresBroker(server.url, options: options, server: own)
+        return try await Broker(postgres: server.url, options: options, server: own)
     }
 }
 #endif

@@ -12,16 +12,16 @@ struct ShapeTests {
         "Store/Commit", "Store/Inspect", "Store",
         "Routing", "Middleware", "Metrics", "Observation", "Handles", "WakeUps",
         "Scheduling/StateMachine", "Scheduling", "Running",
-        "Broker",
+        "Engine", "FileEngine", "Broker",
     ]
 
     private static let module = "Sources/Sluice/"
 
     /// The folders of the engine on PostgreSQL, in the same way.
-    static let layersOnPostgres = ["Connection", "Schema", "Reading", "Enqueuing", "Running"]
+    static let layersOnPostgres = ["Connection", "Schema", "Reading", "Enqueuing", "Running", "Engine"]
 
-    /// The public faces, and a list of thin calls.
-    private static let largeTypes: Set = ["Broker", "PostgresBroker", "Store"]
+    /// The public face, and lists of thin calls.
+    private static let largeTypes: Set = ["Broker", "FileEngine", "ServerEngine", "Store"]
 
     private static let engine = Shape(Repository.swiftSources(below: [module]))
     private static let moduleOnPostgres = "Sources/SluicePostgres/"

@@ -115,7 +115,7 @@ extension TestMetrics {
         try await running(broker) {
             await broker.waitUntilIdle()
             let interval = MetricsOptions().interval
-            try await until { broker.scheduler.time(of: .measure) == .seconds(5) + interval }
+            try await until { broker.fileEngine.scheduler.time(of: .measure) == .seconds(5) + interval }
             site.clock.advance(by: interval)
             try await until { metrics.gauge("sluice_oldest_age_seconds", [("kind", "note")]) == 20 }
             try await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 1 }
@@ -130,7 +130,7 @@ extension TestMetrics {
             }
             try await broker.cancel(ActionID(rawValue: 1))
             await broker.waitUntilIdle()
-            try await until { broker.scheduler.time(of: .measure) == .seconds(5) + interval * 2 }
+            try await until { broker.fileEngine.scheduler.time(of: .measure) == .seconds(5) + interval * 2 }
             site.clock.advance(by: interval)
             try await until { metrics.gauge("sluice_parked_queues", [("reason", "failed")]) == 0 }
             #expect(metrics.gauge("sluice_depth", [("kind", "note")]) == 0)
@@ -145,7 +145,7 @@ extension TestMetrics {
         let broker = try await broker(site, countedActions: 3)
         try await broker.enqueue((0..<5).map { Note("\($0)") })
         try await broker.enqueue(Photo(album: "b", width: 1))
-        let measurement = try await broker.store.measure(limit: 3)
+        let measurement = try await broker.fileEngine.store.measure(limit: 3)
         #expect(measurement.kinds.map(\.name) == ["note"])
         #expect(measurement.kinds.map(\.depth) == [3])
         try await running(broker) {

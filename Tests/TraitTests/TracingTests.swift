@@ -141,7 +141,7 @@ import Tracing
         try await tracer.withSpan("request") { _ in
             _ = try await plain.enqueue(Note("no tracer was bootstrapped"))
         }
-        let stored = try await plain.store.read {
+        let stored = try await plain.fileEngine.store.read {
             try $0.prepare("SELECT trace FROM sluice_action_rows ORDER BY id").all { $0.optionalText(0) }
         }
         #expect(stored.map { $0 == nil } == [true, false, false, true])

@@ -10,7 +10,7 @@ struct Enqueues {
 
     /// Writes the seconds that it took.
     func run(_ url: String) async throws {
-        let broker = try await PostgresBroker(url)
+        let broker = try await Broker(postgres: url)
         let start = ContinuousClock.now
         try await withThrowingTaskGroup(of: Void.self) { group in
             for caller in 0..<callers {

@@ -11,7 +11,7 @@ struct Latency {
 
     /// Writes the times in milliseconds, a line each, in the order of the enqueues.
     func run(_ url: String, _ server: PostgresOptions) async throws {
-        let (here, there) = (try await PostgresBroker(url), try await PostgresBroker(url, server: server))
+        let (here, there) = (try await Broker(postgres: url), try await Broker(postgres: url, server: server))
         let starts = Mutex<[ActionID: ContinuousClock.Instant]>([:])
         try there.route("conversation/*", Message.self) { _, attempt in
             starts.withLock { $0[attempt.id] = .now }

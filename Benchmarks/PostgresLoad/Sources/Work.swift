@@ -10,7 +10,7 @@ enum Work {
     static func run(_ url: String, concurrency: Int, _ server: PostgresOptions) async throws {
         var options = BrokerOptions()
         options.concurrency = concurrency
-        let broker = try await PostgresBroker(url, options: options, server: server)
+        let broker = try await Broker(postgres: url, options: options, server: server)
         let count = Atomic(0)
         try broker.route("conversation/*", Message.self) { _, _ in
             count.add(1, ordering: .relaxed)

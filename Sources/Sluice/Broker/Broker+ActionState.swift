@@ -7,17 +7,7 @@ extension Broker {
     ///
     /// - Throws: Errors of the file, such as ``SluiceError/Code/databaseLocked``.
     public func action(_ id: ActionID) async throws(SluiceError) -> ActionState {
-        // It may leave its queue, or return to it, between two reads.
-        for isFirst in [true, false] {
-            if let state = try await store.state(of: id, routes.admission.queues, reader) {
-                return try await explained([state])[0]
-            }
-            guard let end = try await store.end(of: id) else { continue }
-            // It may have become a dead letter, or have been put back, since it was read.
-            if case .deadLettered = end, isFirst { continue }
-            return ActionState(id: id, phase: .ended(end), details: nil)
-        }
-        return ActionState(id: id, phase: .ended(.unknown), details: nil)
+        try await explained([engine.action(id)])[0]
     }
 
     /// Returns the states of the actions and dead letters with a tag, by number.
@@ -28,9 +18,7 @@ extension Broker {
     /// - Throws: Errors of the file.
     public func actions(tag: String, limit: Int = 100) async throws(SluiceError) -> [ActionState] {
         guard limit > 0 else { return [] }
-        return try await explained(
-            store.states(tag: tag, limit: limit, routes.admission.queues, reader)
-        )
+        return try await explained(engine.actions(tag: tag, limit: limit))
     }
 
     /// Returns the states with the reasons for which the queues of waiting actions do not move.

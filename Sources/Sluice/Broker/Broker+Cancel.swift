@@ -6,19 +6,7 @@ extension Broker {
     /// Cancels an action.
     @discardableResult
     public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
-        cancelled(action, try await store.cancel(action))
-    }
-
-    func cancelled(_ action: ActionID, _ result: CancelResult) -> Cancellation {
-        switch result {
-        case .removed:
-            scheduler.hasten(.admitScheduled)
-            return .removed
-        case .missing: return .tooLate
-        case .marked:
-            runner.cancel(action, .removal)
-            return .signalled
-        }
+        try await engine.cancel(action)
     }
 
     /// Cancels the actions that have a tag, except those enqueued during the call.
@@ -28,26 +16,26 @@ extension Broker {
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
-        return try await cancel(.tag(tag, in: nil))
+        return try await engine.cancel(tag: tag)
     }
 
     /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)``; a prefix scans the whole file.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
-        try await cancel(.queues(pattern.form()))
+        try await engine.cancel(queues: pattern.form())
     }
 
-    func cancel(_ choice: CancelChoice) async throws(SluiceError) -> CancellationCounts {
+    /// Cancels several actions, each in a transaction of its own: see ``cancel(_:)``.
+    @discardableResult
+    public func cancel(actions: some Sequence<ActionID>) async throws(SluiceError) -> CancellationCounts {
         var counts = CancellationCounts()
-        var page: CancelPage? = CancelPage(through: try await store.lastActionID())
-        while let current = page {
-            let batch = try await store.cancel(choice, current)
-            for action in batch.signalled { runner.cancel(action, .removal) }
-            counts.removed += batch.removed
-            counts.signalled += batch.signalled.count
-            page = batch.next
+        for action in Array(actions) {
+            switch try await cancel(action) {
+            case .removed: counts.removed += 1
+            case .signalled: counts.signalled += 1
+            case .tooLate: counts.tooLate += 1
+            }
         }
-        scheduler.hasten(.admitScheduled)
         return counts
     }
 }

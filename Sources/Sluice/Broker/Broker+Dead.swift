@@ -24,20 +24,19 @@ extension Broker {
         limit: Int = 100
     ) async throws(SluiceError) -> [DeadLetter] {
         let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
-        // SQLite takes a negative limit for none.
         guard limit > 0 else { return [] }
-        let place = last.map { (diedAt: Timestamp($0.diedAt), id: $0.id) }
-        return try await store.deadLetters(filter, after: place, limit: limit)
+        let place = last.map { DeadLetterPlace(diedAt: Timestamp($0.diedAt), id: $0.id) }
+        return try await engine.deadLetters(filter, after: place, limit: limit)
     }
 
     /// Returns a dead letter; `nil` when there is none with this number.
     public func deadLetter(_ action: ActionID) async throws(SluiceError) -> DeadLetter? {
-        try await store.deadLetter(action)
+        try await engine.deadLetter(action)
     }
 
     /// Returns the failed attempts of an action or dead letter, the oldest first; the newest fifty are kept.
     public func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
-        try await store.failedAttempts(of: action)
+        try await engine.failedAttempts(of: action)
     }
 
     /// Puts a dead letter back at its old place, with no attempt spent; returns whether there was one.
@@ -46,7 +45,7 @@ extension Broker {
     /// ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
     @discardableResult
     public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await store.requeue(action)
+        try await engine.requeue(action)
     }
 
     /// Puts a dead letter back at the end of its queue; throws as ``requeue(_:)`` does.
@@ -56,7 +55,7 @@ extension Broker {
     /// larger sort keys, the action gets the largest of them.
     @discardableResult
     public func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
-        try await store.requeueAtEnd(action)
+        try await engine.requeueAtEnd(action)
     }
 
     /// Puts the dead letters of a pattern back, each at its old place, in batches; returns how many.
@@ -74,20 +73,12 @@ extension Broker {
         _ pattern: QueuePattern,
         cause: DeadLetterCause?
     ) async throws(SluiceError) -> RequeuedLetters {
-        let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
-        var letters = RequeuedLetters()
-        var page: CancelPage? = CancelPage(through: try await store.lastDeadLetter())
-        while let current = page {
-            let (requeued, next) = try await store.requeue(filter, current)
-            letters.add(requeued)
-            page = next
-        }
-        return letters
+        try await engine.requeueLetters(DeadLetterFilter(form: try pattern.form(), cause: cause))
     }
 
     /// Deletes a dead letter with its history; returns whether there was one.
     @discardableResult
-    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await store.purge(action) }
+    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await engine.purge(action) }
 
     /// Deletes dead letters with their histories, the oldest first, in batches; returns how many.
     ///
@@ -104,12 +95,10 @@ extension Broker {
         keepingNewest count: Int = 0
     ) async throws(SluiceError) -> Int {
         let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
-        guard let last = try await store.deadLetter(filter, behind: max(count, 0)) else { return 0 }
-        var purged = 0
-        while true {
-            let batch = try await store.purge(filter, diedBefore: date.map(Timestamp.init), through: last)
-            purged += batch
-            if batch < DeadLetters.batchSize { return purged }
-        }
+        return try await engine.purgeDeadLetters(
+            filter,
+            diedBefore: date.map(Timestamp.init),
+            keepingNewest: max(count, 0)
+        )
     }
 }

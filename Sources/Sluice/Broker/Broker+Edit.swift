@@ -20,7 +20,7 @@ extension Broker {
     @discardableResult
     public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
         try queue.validateForActions()
-        return try await store.move(action, to: queue, drafter.options(of: queue))
+        return try await engine.move(action, to: queue)
     }
 
     /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
@@ -32,9 +32,7 @@ extension Broker {
     /// ``SluiceError/Code/noSmallerSortKey`` when no key would make it the next, as before an empty text.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
-        let change = try await store.moveToFront(action, by: routes.admission.queues)
-        if change == .done { scheduler.hasten(.admitScheduled) }
-        return change
+        try await engine.moveToFront(action)
     }
 
     /// Replaces an action's payload, and its kind by that of the new type; queue, place and attempts stay.
@@ -51,13 +49,8 @@ extension Broker {
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try validateKind(A.kind)
-        return try await store.edit(
-            action,
-            kind: A.kind,
-            payload: coder.stored(new),
-            version: A.version,
-            ifRunning: ifRunning
-        )
+        let payload = NewPayload.typed(kind: A.kind, payload: try book.coder.stored(new), version: A.version)
+        return try await engine.edit(action, to: payload, replacing: nil, ifRunning: ifRunning)
     }
 
     /// Replaces an action's payload with JSON text of its kind and version, as ``edit(_:to:ifRunning:)``.
@@ -74,20 +67,7 @@ extension Broker {
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
         try drafter.checkEdit(payload, of: action)
-        guard coder.sealing == nil else {
-            return try await store.edit(action, replacing: old, ifRunning: ifRunning) {
-                [coder] kind, version in
-                try coder.seal(payload, SealingContext(kind: kind, version: version))
-            }
-        }
-        return try await store.edit(
-            action,
-            kind: nil,
-            payload: payload,
-            version: nil,
-            replacing: old,
-            ifRunning: ifRunning
-        )
+        return try await engine.edit(action, to: .text(payload), replacing: old, ifRunning: ifRunning)
     }
 
     /// Schedules an action for later, or makes a scheduled action due now, with a past date or `nil`.
@@ -96,9 +76,7 @@ extension Broker {
     /// action has caused. Returns ``ActionChange/running`` while the action runs: nothing has been changed.
     @discardableResult
     public func reschedule(_ action: ActionID, notBefore: Date?) async throws(SluiceError) -> ActionChange {
-        let change = try await store.reschedule(action, notBefore: notBefore.map(Timestamp.init))
-        if change == .done { admitScheduledSoon() }
-        return change
+        try await engine.reschedule(action, notBefore: notBefore.map(Timestamp.init))
     }
 
     /// Sets or clears the expiry of an action (``EnqueueOptions/expiresAt``).
@@ -106,10 +84,7 @@ extension Broker {
     /// Returns ``ActionChange/deferred`` while the action runs: its attempt is not affected.
     @discardableResult
     public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
-        let time = date.map(Timestamp.init)
-        let change = try await store.setExpiry(action, time)
-        if let time, change != .missing { scheduleSweep(at: time) }
-        return change
+        try await engine.setExpiry(action, date.map(Timestamp.init))
     }
 
     /// Sets or clears the tag of an action at once, also while it runs.
@@ -118,7 +93,7 @@ extension Broker {
     @discardableResult
     public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
         if let tag { try EnqueueOptions.validate(tag: tag) }
-        return try await store.setTag(action, tag)
+        return try await engine.setTag(action, tag)
     }
 
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
@@ -137,7 +112,6 @@ extension Broker {
         reason: String? = nil
     ) async throws(SluiceError) -> HeadSkip {
         try queue.validate()
-        let discipline = routes.admission.queues.saidDiscipline(of: queue)
-        return try await store.skipHead(of: queue, only: action, error: reason, by: discipline)
+        return try await engine.skipHead(of: queue, only: action, reason: reason)
     }
 }

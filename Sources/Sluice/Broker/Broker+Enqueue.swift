@@ -25,7 +25,7 @@ extension Broker {
         notBefore date: Date? = nil
     ) async throws -> EnqueueReceipt {
         let draft = try drafter.draft(action, options.due(date))
-        return EnqueueReceipt(id: try await store(drafts: [draft])[0], broker: self)
+        return EnqueueReceipt(id: try await enqueue(drafts: [draft])[0], broker: self)
     }
 
     /// Enqueues actions of one type, all or none, in their order, and returns their numbers.
@@ -41,9 +41,11 @@ extension Broker {
         _ shared: EnqueueOptions = EnqueueOptions(),
         options: ((A) throws -> EnqueueOptions)? = nil
     ) async throws -> [ActionID] {
-        if let options { return try await store(drafts: actions.map { try drafter.draft($0, options($0)) }) }
+        if let options {
+            return try await enqueue(drafts: actions.map { try drafter.draft($0, options($0)) })
+        }
         try shared.validate()
-        return try await store(drafts: try await drafts(Array(actions), shared))
+        return try await enqueue(drafts: try await drafts(Array(actions), shared))
     }
 
     /// Enqueues actions of several types, all or none, in their order, and returns their numbers.
@@ -56,7 +58,7 @@ extension Broker {
         contentsOf actions: [any Action],
         _ shared: EnqueueOptions = EnqueueOptions()
     ) async throws -> [ActionID] {
-        try await store(
+        try await enqueue(
             drafts: actions.map { action throws(SluiceError) in try drafter.draft(action, shared) }
         )
     }
@@ -68,7 +70,7 @@ extension Broker {
         _ shared: EnqueueOptions = EnqueueOptions(),
         options: ((RawAction) throws -> EnqueueOptions)? = nil
     ) async throws -> [ActionID] {
-        try await store(drafts: actions.map { try drafter.draft($0, options?($0) ?? shared) })
+        try await enqueue(drafts: actions.map { try drafter.draft($0, options?($0) ?? shared) })
     }
 
     /// Enqueues an action and blocks the calling thread until it is durable, as long as the disk's sync.
@@ -82,8 +84,7 @@ extension Broker {
         notBefore date: Date? = nil
     ) throws(SluiceError) -> EnqueueReceipt {
         let drafts = try [drafter.draft(action, options.due(date))]
-        let ids = try store.enqueueBlocking(drafts)
-        scheduleChores(for: drafts)
+        let ids = try engine.enqueueBlocking(drafts)
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
@@ -120,43 +121,17 @@ extension Broker {
             }
         do throws(SluiceError) {
             let drafts = [try drafter.draft(action, options)]
-            // Not `self`: a submission does not keep its broker open, and is written before the file closes.
-            store.submit(drafts) { [weak self] result in
-                switch result {
-                case .success: self?.scheduleChores(for: drafts)
-                case .failure(let error): report(error)
-                }
-            }
+            engine.submit(drafts) { error in if let error { report(error) } }
         } catch {
             report(error)
         }
     }
 
-    func store(drafts: [ActionDraft]) async throws -> [ActionID] {
-        guard !drafts.isEmpty else { return [] }
-        guard !options.middleware.isEmpty else { return try await write(drafts: drafts) }
-        return try await Sluice.enqueue(drafts, through: options.middleware) {
-            try await self.write(drafts: $0)
+    func enqueue(drafts: [ActionDraft]) async throws -> [ActionID] {
+        try await Sluice.enqueue(drafts, through: options.middleware) { [engine] in
+            try await engine.enqueue($0)
         }
     }
-
-    private func write(drafts: [ActionDraft]) async throws -> [ActionID] {
-        let ids = try await store.enqueue(drafts)
-        scheduleChores(for: drafts)
-        return ids
-    }
-
-    /// Schedules the chores for drafts that are due later, expire or have a key.
-    private func scheduleChores(for drafts: [ActionDraft]) {
-        guard drafts.contains(where: { $0.notBefore != nil || $0.extras != nil }) else { return }
-        if drafts.contains(where: { $0.notBefore != nil }) { admitScheduledSoon() }
-        if let end = drafts.lazy.compactMap({ $0.extras?.expiresAt }).min() { scheduleSweep(at: end) }
-        if drafts.contains(where: { $0.extras?.key != nil }) {
-            scheduleSweep(at: options.clock.now + Expiry.keySweepInterval)
-        }
-    }
-
-    func admitScheduledSoon() { if isRunning { scheduler.schedule(.admitScheduled, within: .zero) } }
 
     /// Encodes actions, many of them in two tasks, since encoding takes about as long as storing.
     private func drafts<A: Action>(_ actions: [A], _ options: EnqueueOptions) async throws -> [ActionDraft] {

@@ -19,7 +19,7 @@ extension Broker {
         spread: Duration = .zero
     ) async throws(SluiceError) {
         try name.validate()
-        try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
+        try await engine.openGate(name, isKept: isKept, spread: spread)
     }
 
     /// Closes a gate, so that no action that needs it starts.
@@ -40,12 +40,11 @@ extension Broker {
         for duration: Duration? = nil
     ) async throws(SluiceError) {
         try name.validate()
-        if let duration { return try await store.closeGate(name, isKept: isKept, for: duration) }
-        try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
+        try await engine.closeGate(name, isKept: isKept, for: duration)
     }
 
     /// Returns the gates that have been opened or closed, by name, and when they open by themselves.
-    public func gates() async throws(SluiceError) -> [Gate] { try await store.gates() }
+    public func gates() async throws(SluiceError) -> [Gate] { try await engine.gates() }
 }
 
 /// Holds: an operator's pause of one queue, of all queues with a prefix, or of everything.
@@ -71,19 +70,19 @@ extension Broker {
     ) async throws(SluiceError) -> HoldID {
         _ = try pattern.form()
         try Hold.validate(holder, reason)
-        return try await store.hold(pattern, by: holder, reason: reason, for: duration)
+        return try await engine.hold(pattern, by: holder, reason: reason, for: duration)
     }
 
     /// Ends a hold, so that queues without another hold continue; returns whether there was such a hold.
     @discardableResult
-    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await store.endHold(hold) }
+    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await engine.endHold(hold) }
 
     /// Ends the holds of a holder, or of all, that have exactly this pattern; returns how many there were.
     @discardableResult
     public func endHolds(
         matching pattern: QueuePattern,
         by holder: String? = nil
-    ) async throws(SluiceError) -> Int { try await store.endHolds(matching: pattern, by: holder) }
+    ) async throws(SluiceError) -> Int { try await engine.endHolds(matching: pattern, by: holder) }
 
     /// Adds what an operator did to the audit log of the file, `sluice_audit`, which keeps the last 10,000.
     ///
@@ -95,14 +94,14 @@ extension Broker {
     ///   - person: The operator's name.
     ///   - result: The result of the act.
     public func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
-        try await store.audit(act, by: person, result: result)
+        try await engine.audit(act, by: person, result: result)
     }
 
     /// Returns what operators did, the newest first.
     public func auditEntries(limit: Int = 100) async throws(SluiceError) -> [AuditEntry] {
-        try await store.auditEntries(limit: max(limit, 0))
+        try await engine.auditEntries(limit: max(limit, 0))
     }
 
     /// Returns the current holds, the oldest first.
-    public func holds() async throws(SluiceError) -> [Hold] { try await store.holds() }
+    public func holds() async throws(SluiceError) -> [Hold] { try await engine.holds() }
 }

@@ -7,8 +7,8 @@ extension Broker {
     ///
     /// Each sequence has a buffer of its own, for events that wait for a slower consumer.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
-        defer { isObserved() }
-        return QueueEvents(observers, buffering)
+        defer { engine.isObserved() }
+        return QueueEvents(engine.observers, buffering)
     }
 
     /// Returns the states of the actions of a selection, and after each change the differences.
@@ -31,11 +31,7 @@ extension Broker {
         actions selection: ActionSelection,
         after position: ActionPosition? = nil
     ) -> ActionUpdates {
-        ActionUpdates { [self] () throws(SluiceError) -> ActionUpdates.Next in
-            let source = ActionSource(store: store, selection: try selection.form(), payloads: reader)
-            let updates = observation(of: source, after: position?.known)
-            return { () async throws(SluiceError) -> ActionUpdate? in try await updates.next() }
-        }
+        engine.observe(actions: selection, after: position)
     }
 
     /// Returns the statuses of the queues of a pattern, and after each change the differences.
@@ -50,18 +46,7 @@ extension Broker {
         statuses pattern: QueuePattern,
         after position: StatusPosition? = nil
     ) -> QueueStatusListUpdates {
-        QueueStatusListUpdates { [self] () throws(SluiceError) -> QueueStatusListUpdates.Next in
-            let updates = observation(of: StatusSource(self, try pattern.form()), after: position?.known)
-            return { () async throws(SluiceError) -> QueueStatusListUpdate? in try await updates.next() }
-        }
-    }
-
-    func observation<Source: StateSource>(
-        of source: Source,
-        after known: Source.Known?
-    ) -> StateObservation<Source> {
-        defer { isObserved() }
-        return StateObservation(observers, source, known: known, clock: options.clock)
+        engine.observe(statuses: pattern, after: position)
     }
 
     /// Calls back for each event, or gap, from now on, on a dispatch queue, in order and one at a time.
@@ -73,10 +58,10 @@ extension Broker {
         buffering: EventBuffering = .bounded(),
         _ body: @escaping @Sendable (ObservedEvent) -> Void
     ) -> ObservationToken {
-        defer { isObserved() }
+        defer { engine.isObserved() }
         let buffer = EventBuffer(buffering)
         let callbacks = ObserverCallbacks(buffer, schedule: Self.schedule(on: queue), body: body)
-        return ObservationToken(observers, callbacks)
+        return ObservationToken(engine.observers, callbacks)
     }
 
     /// Calls back on an executor, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` on a dispatch queue.
@@ -85,10 +70,10 @@ extension Broker {
         buffering: EventBuffering = .bounded(),
         _ body: @escaping @Sendable (ObservedEvent) -> Void
     ) -> ObservationToken {
-        defer { isObserved() }
+        defer { engine.isObserved() }
         let buffer = EventBuffer(buffering)
         let callbacks = ObserverCallbacks(buffer, schedule: Self.schedule(on: executor), body: body)
-        return ObservationToken(observers, callbacks)
+        return ObservationToken(engine.observers, callbacks)
     }
 
     /// Calls back on the main actor, as ``observe(on:buffering:_:)-(DispatchQueue,_,_)`` on a queue.
@@ -102,12 +87,12 @@ extension Broker {
         buffering: EventBuffering = .bounded(),
         _ body: @escaping @MainActor (ObservedEvent) -> Void
     ) -> ObservationToken {
-        defer { isObserved() }
+        defer { engine.isObserved() }
         let buffer = EventBuffer(buffering)
         let callbacks = ObserverCallbacks(buffer, schedule: Self.scheduleOnMain) { event in
             MainActor.assumeIsolated { body(event) }
         }
-        return ObservationToken(observers, callbacks)
+        return ObservationToken(engine.observers, callbacks)
     }
 
     /// Calls back on the committing thread when the file may have changed, whoever changed it.
@@ -115,17 +100,12 @@ extension Broker {
     /// Commits of others are reported within ``FileOptions/foreignChangeInterval``, also while this broker
     /// does not run. One call may represent several changes; it must not block.
     package func observeChanges(_ body: @escaping @Sendable () -> Void) -> ObservationToken {
-        defer { isObserved() }
+        defer { engine.isObserved() }
         let subscriber = Observers.Subscriber(receive: { _ in body() }, poke: { _ in body() }, end: {})
-        return ObservationToken(observers, subscriber) {}
+        return ObservationToken(engine.observers, subscriber) {}
     }
 
     package func note(_ sentence: String) { options.logger.debug("\(sentence)") }
-
-    func isObserved() {
-        watchForStalls()
-        lookAtOthers()
-    }
 
     static func schedule(on queue: DispatchQueue) -> @Sendable (@escaping @Sendable () -> Void) -> Void {
         { job in queue.async { job() } }

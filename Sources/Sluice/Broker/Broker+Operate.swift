@@ -4,17 +4,13 @@ extension Broker {
     /// No attempt is lost or given back. Running actions are not affected.
     @discardableResult
     public func retryNow(_ pattern: QueuePattern = .all) async throws(SluiceError) -> Int {
-        let count = try await store.retryNow(pattern.form())
-        scheduler.hasten(.admitScheduled)
-        return count
+        try await engine.retryNow(pattern.form())
     }
 
     /// Ends the retry waits of the named queues and unparks them, as ``retryNow(_:)``, in one transaction.
     @discardableResult
     public func retryNow(queues names: some Sequence<QueueName>) async throws(SluiceError) -> Int {
-        let count = try await store.retryNow(mutant("restart by name") ? [] : Array(Set(names)))
-        scheduler.hasten(.admitScheduled)
-        return count
+        try await engine.retryNow(queues: Array(Set(names)))
     }
 
     /// Returns waiting and running actions, with payloads, by queue, in the order in which each runs them.
@@ -22,23 +18,27 @@ extension Broker {
         _ pattern: QueuePattern = .all,
         limit: Int = 1_000
     ) async throws(SluiceError) -> [ActionSummary] {
-        try await store.actionSummaries(pattern.form(), limit: limit)
+        let form = try pattern.form()
+        guard limit > 0 else { return [] }
+        return try await engine.actionSummaries(form, limit: limit)
     }
 
     /// Returns the number of waiting and running actions.
-    public func actionCount() async throws(SluiceError) -> Int { try await store.actionCount() }
+    public func actionCount() async throws(SluiceError) -> Int { try await engine.actionCount() }
 
     /// Makes all commits to the file so far survive a loss of power, whoever has made them.
     ///
     /// Call it after enqueuing on a connection whose commits are not synced. It cannot repair pages that a
     /// connection with `synchronous = OFF` has checkpointed. After an error nothing is known to be durable.
-    public func flush() async throws(SluiceError) { try await store.sync() }
+    public func flush() async throws(SluiceError) { try await fileEngine(for: "flush()").store.sync() }
 
     /// Copies the WAL into the database and truncates it, so that neither contains deleted payloads.
     ///
     /// The broker does so with ``FileOptions/erasesPayloads``; without it, the database may keep deleted
     /// payloads. Returns `false` when another connection prevented the truncation: call it again.
-    public func truncateWAL() async throws(SluiceError) -> Bool { try await store.truncateWAL() }
+    public func truncateWAL() async throws(SluiceError) -> Bool {
+        try await fileEngine(for: "truncateWAL()").store.truncateWAL()
+    }
 
     /// Starts the batches of queues now, however few actions wait: see ``QueueStart/batch(count:after:)``.
     ///
@@ -54,12 +54,7 @@ extension Broker {
         _ pattern: QueuePattern = .all,
         includingRetries: Bool = false
     ) async throws(SluiceError) -> Int {
-        let queues = routes.admission.queues
-        let count = try await store.runNow(pattern.form(), endsWaits: includingRetries) {
-            queues.rules(of: $0).isBatched
-        }
-        if includingRetries { scheduler.hasten(.admitScheduled) }
-        return count
+        try await engine.runNow(pattern.form(), includingRetries: includingRetries)
     }
 
     /// Copies the file while it is in use, as a snapshot of one moment after the call.
@@ -75,5 +70,7 @@ extension Broker {
     /// - Throws: ``SluiceError`` `destinationExists`; `diskFull`, `readOnly` and `cannotOpen` for the
     ///   destination; `suspended` and `closed`, also during the copy; `unsupportedDatabase` for queues in
     ///   memory.
-    public func backup(to path: String) async throws(SluiceError) { try await store.backUp(to: path) }
+    public func backup(to path: String) async throws(SluiceError) {
+        try await fileEngine(for: "backup(to:)").store.backUp(to: path)
+    }
 }

@@ -30,7 +30,7 @@ extension Broker {
         _ options: EnqueueOptions = EnqueueOptions(),
         in connection: OpaquePointer
     ) throws(SluiceError) -> EnqueueReceipt {
-        let ids = try store.enqueue([drafter.draft(action, options)], in: connection)
+        let ids = try engine.enqueue([drafter.draft(action, options)], in: connection)
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
@@ -48,13 +48,13 @@ extension Broker {
         in connection: OpaquePointer,
         options: ((A) throws -> EnqueueOptions)? = nil
     ) throws -> [ActionID] {
-        try store.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
+        try engine.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
     }
 
     /// Returns the problems of a connection of the application with this file, to log when it is opened.
     ///
     /// It changes nothing. It throws when SQLite cannot answer, as when the connection itself holds a lock.
     public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
-        try store.diagnose(connection)
+        try fileEngine(for: "diagnose(_:)").store.diagnose(connection)
     }
 }

@@ -7,6 +7,7 @@ extension Broker {
     /// Throws ``SluiceError`` `duplicateQueueOptions` when the pattern has options, `invalidPattern`,
     /// `invalidOptions`, `closed`.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
+        try engine.ensureSupport(for: options)
         try book.setOptions(pattern, options)
     }
 
@@ -43,6 +44,7 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
+        try engine.ensureSupportForPredicates()
         try book.add(.predicate(isMatch), options, handler: handler)
         routesChanged(options)
     }
@@ -90,6 +92,7 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt, Completion) -> Void
     ) throws(SluiceError) {
+        try engine.ensureSupportForPredicates()
         try book.add(.predicate(isMatch), options, runBy: runner, completing: handler)
         routesChanged(options)
     }
@@ -108,13 +111,12 @@ extension Broker {
     }
 
     private func routesChanged(_ options: RouteOptions) {
-        scheduler.routesChanged()
-        if options.replaces { observers.poke(nil) }
-        codeChanged()
+        engine.routesChanged(mayStrand: options.replaces)
+        engine.codeChanged()
     }
 
     package func discipline(of queue: QueueName) -> QueueDiscipline {
-        routes.admission.queues.rules(of: queue).discipline
+        book.routes.admission.queues.rules(of: queue).discipline
     }
 }
 
@@ -153,8 +155,7 @@ extension Broker {
 
     private func removed(_ wasThere: Bool) -> Bool {
         guard wasThere else { return false }
-        scheduler.routesChanged()
-        observers.poke(nil)
+        engine.routesChanged(mayStrand: true)
         return true
     }
 
@@ -189,9 +190,10 @@ extension Broker {
         _ pattern: QueuePattern,
         to options: QueueOptions?
     ) async throws(SluiceError) -> Bool {
+        if let options { try engine.ensureSupport(for: options) }
         let form = try pattern.form()
-        let old = try book.replaceOptions(pattern, by: options)
-        if old?.start != nil, isRunning { try await store.forgetBatches(form) }
-        return old != nil
+        guard let old = try book.replaceOptions(pattern, by: options) else { return false }
+        try await engine.optionsChanged(form, from: old)
+        return true
     }
 }

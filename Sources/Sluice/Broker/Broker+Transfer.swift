@@ -1,8 +1,7 @@
 extension Broker {
     /// Enqueues actions of another file, all or none, in their order; `nil` if a key is or was stored here.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
-        for action in actions { try action.validate(coder) }
-        return try await store.take(actions)
+        try await engine.take(actions)
     }
 
     /// Adds an upgrader that converts payloads of an older version to the type's current one, in one step.
@@ -23,7 +22,7 @@ extension Broker {
         _ upgrader: @escaping @Sendable (Old) throws -> A
     ) throws(SluiceError) {
         try book.addUpgrader(A.self, from: version, reading: old, upgrader)
-        codeChanged()
+        engine.codeChanged()
     }
 
     /// Adds an upgrader that converts payloads of a kind to the next version, as JSON text.
@@ -35,13 +34,20 @@ extension Broker {
         _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
     ) throws(SluiceError) {
         try book.addUpgrader(kind, from: version, to: version &+ 1, upgrader)
-        codeChanged()
+        engine.codeChanged()
     }
+
+    /// Adds an upgrader for a type's kind: see ``upgrade(kind:from:_:)``.
+    public func upgrade<A: Action>(
+        _ type: A.Type,
+        from version: Int,
+        _ upgrader: @escaping @Sendable (_ payload: String) throws -> String
+    ) throws(SluiceError) { try upgrade(kind: A.kind, from: version, upgrader) }
 
     /// Notifies the broker that ``BrokerOptions/payloadSealing`` can open more payloads, after adding a key.
     ///
     /// Undecodable actions are tried again, as they are at each start of the broker.
-    public func payloadSealingChanged() { codeChanged() }
+    public func payloadSealingChanged() { engine.codeChanged() }
 
     /// Returns the plain text of a stored payload, such as ``DeadLetter/payload``; a sealed one is opened.
     ///

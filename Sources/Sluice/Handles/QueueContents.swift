@@ -29,18 +29,19 @@ public struct QueueContents<A: Action>: AsyncSequence, Sendable {
         /// Returns the next action; `nil` at the end, and from then on; after an error it continues.
         public mutating func next() async throws(SluiceError) -> QueuedAction<A>? {
             if page.isEmpty && !isAtEnd {
-                let found = try await contents.broker.store.waiting(
+                let found = try await contents.broker.fileEngine(for: "a queue handle").store.waiting(
                     in: contents.queue,
                     from: last.map(HandleStart.behind) ?? .front,
                     limit: contents.pageSize,
-                    by: contents.broker.routes.admission.queues.saidDiscipline(of: contents.queue)
+                    by: contents.broker.book.routes.admission.queues.saidDiscipline(of: contents.queue)
                 )
                 isAtEnd = found.count < contents.pageSize
                 if let end = found.last { last = end.place }
                 page = found[...]
             }
             guard let stored = page.popFirst() else { return nil }
-            return try contents.broker.reader.queued(A.self, from: stored, in: contents.queue).get()
+            return try contents.broker.book.reader.queued(A.self, from: stored, in: contents.queue)
+                .get()
         }
     }
 }

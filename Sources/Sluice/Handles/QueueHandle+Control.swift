@@ -13,7 +13,7 @@ extension QueueHandle {
         guard reason.unicodeScalars.count <= 1_000 else {
             throw SluiceError(.invalidOptions, "a reason has more than 1,000 characters")
         }
-        try await broker.store.stop(name, by: Self.holder, reason: reason)
+        try await engine.store.stop(name, by: Self.holder, reason: reason)
     }
 
     /// Starts the queue: ends the hold of ``stop(reason:)``, and tries a waiting or parked head now.
@@ -21,13 +21,13 @@ extension QueueHandle {
     /// Other holds and gates still apply. A running broker is needed to run the queue.
     public func start() async throws(SluiceError) {
         _ = try pattern()
-        try await broker.store.start(name, by: Self.holder)
-        broker.scheduler.hasten(.admitScheduled)
+        try await engine.store.start(name, by: Self.holder)
+        broker.fileEngine.scheduler.hasten(.admitScheduled)
     }
 
     /// Returns whether ``stop(reason:)`` has stopped the queue; ``Broker/status(of:)`` has all reasons.
     public func isStopped() async throws(SluiceError) -> Bool {
-        try await broker.store.isStopped(name, by: Self.holder)
+        try await engine.store.isStopped(name, by: Self.holder)
     }
 
     /// Routes the queue's actions of this type to a closure.

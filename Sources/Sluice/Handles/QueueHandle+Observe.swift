@@ -48,7 +48,7 @@ extension QueueHandle {
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         _ body: @escaping @Sendable (QueueNotice<A>) -> Void
     ) -> ObservationToken {
-        let (name, reader, interest) = (name, broker.reader, broker.observers.interest)
+        let (name, reader, interest) = (name, broker.book.reader, broker.engine.observers.interest)
         let callbacks = ObserverCallbacks(NoticeBuffer(limit: limit), schedule: schedule) { draft in
             body(QueueNotice(draft, of: name, reader))
         }
@@ -59,8 +59,8 @@ extension QueueHandle {
             othersCommitted: { callbacks.receive([NoticeDraft(kind: .changed, subjects: [], error: nil)]) },
             end: {}
         )
-        defer { broker.isObserved() }
-        return ObservationToken(broker.observers, subscriber) {
+        defer { broker.engine.isObserved() }
+        return ObservationToken(broker.engine.observers, subscriber) {
             callbacks.cancel()
             registration.end()
         }

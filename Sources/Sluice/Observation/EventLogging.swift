@@ -1,9 +1,5 @@
 package import Logging
 
-extension Broker {
-    func log(_ events: [QueueEvent]) { options.logger.log(events) { self.namesQueueWithoutRoute() } }
-}
-
 extension Logger {
     /// Logs events without payloads (G13): *warning* if a person must act, *notice* results of a request.
     ///

@@ -82,44 +82,6 @@ package final class Oversights: Sendable {
     }
 }
 
-extension Broker {
-    func noteLackOfRoute() {
-        oversights.lacksRoute()
-        scheduleOversights()
-    }
-
-    /// Returns whether a queue without a route is to be logged by its name.
-    func namesQueueWithoutRoute() -> Bool { oversights.namesRouteless() && options.namesQueuesWithoutRoute }
-
-    func noteClosedGate(_ gate: GateName) { if oversights.meets(gate) { scheduleOversights() } }
-
-    private func scheduleOversights() {
-        guard oversights.needsReport() else { return }
-        scheduler.schedule(.reportOversights, within: Oversights.delay)
-    }
-
-    func reportOversights() {
-        let found = oversights.takeFound()
-        let patterns = found.hasRouteless ? routes.current.patterns : []
-        attempt(.reportOversights, again: nil) { [weak self, options] store in
-            guard let self else { return }
-            if options.namesQueuesWithoutRoute {
-                if found.isNamed, options.hasLogger {
-                    options.warn(ofQueuesWithoutRoute: found.unnamed)
-                } else if found.hasRouteless, !oversights.hasReportedRouteless,
-                    let queues = try await store.queuesWithoutRoute()
-                {
-                    // The file has known them for longer than this broker, or no logger has heard of them.
-                    oversights.noteRoutelessReport()
-                    options.warn(of: queues)
-                }
-            }
-            options.warn(of: oversights.new(try await store.patternsWithoutQueue(patterns)))
-            options.warn(of: try await store.gatesWithoutRow(found.gates))
-        }
-    }
-}
-
 extension BrokerOptions {
     /// Warns of queues without a route besides one that was named.
     package func warn(ofQueuesWithoutRoute count: Int) {

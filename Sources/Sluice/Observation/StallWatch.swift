@@ -54,31 +54,3 @@ final class StallWatch: Sendable {
 
     func forget() { state.withLock { $0 = State() } }
 }
-
-extension Broker {
-    /// Starts the search for stalled queues; called at the start of a run or of an observation.
-    func watchForStalls() {
-        guard let threshold = options.stallThreshold, isRunning, store.interest.isAny else { return }
-        scheduler.schedule(.findStalled, within: threshold / Self.looksPerThreshold)
-    }
-
-    /// How many pages are read within the threshold, of which a report is late by at most one part.
-    static let looksPerThreshold = 5
-
-    func findStalled(_ threshold: Duration) async throws(SluiceError) {
-        let page = StallWatch.page
-        let found = try await statuses(of: .prefix([]), in: nil, after: stalls.next, limit: page)
-        let (now, uptime) = (options.clock.now, options.clock.uptime)
-        let stalled = stalls.look(at: found, isLast: found.count < page, now: uptime, threshold: threshold)
-        let events = stalled.map { status in
-            var event = QueueEvent(.stalled, at: now.date, queue: status.queue)
-            event.action = status.head
-            event.actionKind = status.headKind
-            event.attempt = status.attempt
-            event.error = status.lastError
-            event.because = status.because.first { $0.isStall }
-            return event
-        }
-        observers.publish(events)
-    }
-}

@@ -10,7 +10,7 @@ public struct StateUpdates<Element: Sendable>: AsyncSequence, Sendable {
     /// Waits for the next update; `nil` is the end.
     package typealias Next = @Sendable () async throws(SluiceError) -> Element?
 
-    private let begin: @Sendable () throws(SluiceError) -> Next
+    let begin: @Sendable () throws(SluiceError) -> Next
 
     /// - Parameter begin: Begins an observation; called for each iterator.
     package init(_ begin: @escaping @Sendable () throws(SluiceError) -> Next) {

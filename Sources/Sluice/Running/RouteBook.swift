@@ -12,6 +12,8 @@ package final class RouteBook: Sendable {
     let coder: PayloadCoder
     package let reader: PayloadReader
     package let drafter: Drafter
+    /// Whether payloads are stored sealed.
+    var sealsPayloads: Bool { coder.sealing != nil }
     /// The patterns of all routes, each once.
     package var patterns: [QueuePattern] { routes.current.patterns }
 

@@ -26,5 +26,7 @@ public struct BrokerHealth: Sendable, Hashable {
 
 extension Broker {
     /// Returns the holders of the write lock, and the readers that pin the WAL; it waits for no lock.
-    public func health() async throws(SluiceError) -> BrokerHealth { try await store.health() }
+    public func health() async throws(SluiceError) -> BrokerHealth {
+        try await fileEngine(for: "health()").store.health()
+    }
 }

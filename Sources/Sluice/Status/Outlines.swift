@@ -76,19 +76,3 @@ package struct DeadLetterPlace: Sendable {
 extension DeadLetterOutline {
     package var place: DeadLetterPlace { DeadLetterPlace(diedAt: Timestamp(diedAt), id: id) }
 }
-
-/// Lists that read no payloads.
-package protocol OutlineLists: Sendable {
-    /// Returns waiting and running actions, in the order of `actionSummaries(_:limit:)`.
-    func actionOutlines(
-        _ pattern: QueuePattern,
-        limit: Int
-    ) async throws(SluiceError) -> [ActionOutline]
-    /// Returns dead letters, in the order of `deadLetters(_:cause:after:limit:)`.
-    func deadLetterOutlines(
-        _ pattern: QueuePattern,
-        cause: DeadLetterCause?,
-        after last: DeadLetterPlace?,
-        limit: Int
-    ) async throws(SluiceError) -> [DeadLetterOutline]
-}

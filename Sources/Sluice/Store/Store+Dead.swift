@@ -3,7 +3,7 @@ internal import SluiceSQLite
 extension Store {
     func deadLetters(
         _ filter: DeadLetterFilter = DeadLetterFilter(),
-        after last: (diedAt: Timestamp, id: ActionID)? = nil,
+        after last: DeadLetterPlace? = nil,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetter] {
         let (first, end) = filter.form.bounds

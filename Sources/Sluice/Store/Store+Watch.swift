@@ -7,17 +7,6 @@ extension Store {
         try await read { try $0.cached("PRAGMA data_version").first { $0.int64(0) } ?? 0 }
     }
 
-    package struct Arrivals: Sendable {
-        /// The last sequence given, to be passed to the next call.
-        package var last = ActionID(rawValue: 0)
-        /// The number of actions enqueued since that still exist.
-        package var counts: [QueueName: Int] = [:]
-
-        package init(last: ActionID = ActionID(rawValue: 0), counts: [QueueName: Int] = [:]) {
-            (self.last, self.counts) = (last, counts)
-        }
-    }
-
     /// Returns the actions enqueued after the last of an earlier call; `nil` asks only for the last sequence.
     package func arrivals(since earlier: ActionID?) async throws(SluiceError) -> Arrivals {
         try await read { connection in

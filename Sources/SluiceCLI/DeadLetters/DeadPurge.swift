@@ -61,7 +61,7 @@ struct DeadPurge: AsyncParsableCommand {
     }
 
     /// - Returns: Whether all existed.
-    private func purgeEach(_ broker: any ToolBroker) async throws -> Bool {
+    private func purgeEach(_ broker: Broker) async throws -> Bool {
         var isComplete = true
         for id in choice.ids {
             let isThere = try await broker.purge(id)

@@ -53,7 +53,7 @@ struct DeadRequeue: AsyncParsableCommand {
     }
 
     /// - Returns: Whether all existed.
-    private func requeueEach(_ broker: any ToolBroker) async throws -> Bool {
+    private func requeueEach(_ broker: Broker) async throws -> Bool {
         var isComplete = true
         for id in choice.ids {
             let newID = try await requeue(id, broker)
@@ -72,7 +72,7 @@ struct DeadRequeue: AsyncParsableCommand {
     }
 
     /// - Returns: The action's number in the queue.
-    private func requeue(_ id: ActionID, _ broker: any ToolBroker) async throws -> ActionID? {
+    private func requeue(_ id: ActionID, _ broker: Broker) async throws -> ActionID? {
         do throws(SluiceError) {
             if atEnd { return try await broker.requeueAtEnd(id) }
             return try await broker.requeue(id) ? id : nil

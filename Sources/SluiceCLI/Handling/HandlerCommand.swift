@@ -46,7 +46,7 @@ struct HandlerCommand: ParsableArguments {
     ///
     /// - Returns: The handler process, if one process performs many actions.
     func route(
-        _ broker: any ToolBroker,
+        _ broker: Broker,
         _ policy: RunPolicy,
         _ times: RunTimes,
         _ keeper: CommandKeeper,

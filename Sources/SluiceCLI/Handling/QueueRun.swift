@@ -3,7 +3,7 @@ internal import Sluice
 
 /// One run of the queues, until it is stopped, its time is over, or nothing is left to wait for.
 struct QueueRun {
-    let broker: any ToolBroker
+    let broker: Broker
     let process: HandlerProcess?
     let keeper: CommandKeeper
     let times: RunTimes

@@ -14,14 +14,14 @@ struct RunSummary: Sendable {
         case `default`
     }
 
-    let broker: any ToolBroker
+    let broker: Broker
     let patterns: [QueuePattern]
     /// How many dead letters there were before the run.
     private let deadBefore: Int
 
-    init(broker: any ToolBroker, patterns: [QueuePattern]) async throws {
+    init(broker: Broker, patterns: [QueuePattern]) async throws {
         (self.broker, self.patterns) = (broker, patterns)
-        deadBefore = try await broker.deadLetterCount()
+        deadBefore = try await broker.engine.deadLetterCount()
     }
 
     /// Says why fewer commands run at the same time than were asked for.
@@ -102,7 +102,7 @@ struct RunSummary: Sendable {
     /// Says which actions need a person, where nothing else would: the run goes on.
     private func remarkIfStuck() async {
         // The next interval tries again what cannot be read now.
-        guard let left = try? await broker.workLeft(of: patterns) else { return }
+        guard let left = try? await broker.engine.workLeft(patterns, isEnough: false) else { return }
         if let stuck = Leftovers.stuckWords(left) { Terminal.remark(stuck) }
     }
 
@@ -125,7 +125,7 @@ struct RunSummary: Sendable {
     func finish() async throws {
         let counts = line(broker.statistics)
         // Also those of actions that never started, as they had expired.
-        let dead = try await max(broker.deadLetterCount() - deadBefore, 0)
+        let dead = try await max(broker.engine.deadLetterCount() - deadBefore, 0)
         guard counts != nil || dead > 0 else {
             if Terminal.showsProgress { Terminal.remark("nothing ran, \(try await leftCount()) left") }
             return

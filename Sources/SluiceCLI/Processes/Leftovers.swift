@@ -11,11 +11,11 @@ enum Leftovers {
     ///   - patterns: The queues of the run.
     ///   - isLimited: Whether the time was limited; work that needs more time then has a status of its own.
     static func report(
-        _ broker: any ToolBroker,
+        _ broker: Broker,
         _ patterns: [QueuePattern],
         isLimited: Bool
     ) async throws -> ExitStatus {
-        let left = try await broker.workLeft(of: patterns)
+        let left = try await broker.engine.workLeft(patterns, isEnough: false)
         let stuck = stuckWords(left)
         if let stuck { Terminal.remark(stuck) }
         switch left.next {
@@ -74,7 +74,9 @@ extension Broker {
     /// Reports the owners of actions that wait for something which cannot be seen in the file's queues: the
     /// end of commands of a killed run, or of the lease of a process elsewhere, which may have gone.
     func remarkOnOwners() async {
-        guard let runners = try? await store.runningProcesses() else { return }
+        // A server names the worker of each queue, and its lease is longer than its commands live.
+        guard let engine = engine as? FileEngine else { return }
+        guard let runners = try? await engine.store.runningProcesses() else { return }
         for runner in runners {
             if let keeper = runner.keeper {
                 Terminal.remark(

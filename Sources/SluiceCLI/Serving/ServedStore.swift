@@ -12,15 +12,15 @@ struct ServedStore: LetterFacts {
     /// `nil` for a server.
     let file: String?
 
-    private var broker: any ToolBroker { served.current }
+    private var broker: Broker { served.current }
 
     func counts() async throws -> (enqueued: Int64, waiting: Int) {
-        (try await broker.newActions(since: nil).last.rawValue, try await broker.actionCount())
+        (try await broker.engine.newActions(since: nil).last.rawValue, try await broker.actionCount())
     }
 
     func runners() async throws -> [RunnerFact] {
         #if PostgreSQL
-        if let server = broker as? PostgresBroker {
+        if let server = broker.engine as? ServerEngine {
             return try await server.workers().map { worker in
                 RunnerFact(
                     name: worker.name,
@@ -31,8 +31,7 @@ struct ServedStore: LetterFacts {
             }
         }
         #endif
-        guard let broker = broker as? Broker else { return [] }
-        return try await broker.store.runningProcesses().map { runner in
+        return try await broker.fileEngine.store.runningProcesses().map { runner in
             let state =
                 if let keeper = runner.keeper {
                     "has died; process \(keeper) ends its commands"
@@ -48,7 +47,7 @@ struct ServedStore: LetterFacts {
         }
     }
 
-    func deadLetterCount() async throws -> Int { try await broker.deadLetterCount() }
+    func deadLetterCount() async throws -> Int { try await broker.engine.deadLetterCount() }
 
     func sizes() async throws -> [(name: String, value: String)] {
         guard let file else { return [] }
@@ -68,7 +67,7 @@ struct ServedStore: LetterFacts {
 
     private func doctorFindings() async throws -> [DoctorFinding] {
         #if PostgreSQL
-        if let server = broker as? PostgresBroker { return DoctorFinding.all(try await server.health()) }
+        if let server = broker.engine as? ServerEngine { return DoctorFinding.all(try await server.health()) }
         #endif
         let path = file ?? ""
         // It reads the file for seconds: on a thread of its own, other pages do not wait for it.

@@ -21,7 +21,7 @@ extension ActionChange {
         of id: ActionID,
         done: String,
         deferred: String,
-        _ broker: any ToolBroker
+        _ broker: Broker
     ) async throws -> String {
         switch self {
         case .done: "\(id) \(done)"
@@ -40,7 +40,7 @@ extension OutputOption {
         _ store: StoreOption,
         done: String,
         deferred: String,
-        _ body: (any ToolBroker, ActionID) async throws(SluiceError) -> ActionChange
+        _ body: (Broker, ActionID) async throws(SluiceError) -> ActionChange
     ) async throws {
         let isComplete = try await store.withBroker { broker in
             var isComplete = true

@@ -1,51 +1,29 @@
 #if CommandLineTool
 internal import Sluice
 
-extension Broker: ToolBroker {
-    var place: String { "a file" }
-
-    func queueNames(from first: String, limit: Int) async throws -> [QueueName] {
-        try await store.queueNames(from: first, limit: limit)
+/// What the tool asks of queues, wherever they are.
+extension Broker {
+    /// Returns whether a queue that has actions matches.
+    func hasQueues(matching pattern: QueuePattern) async throws -> Bool {
+        try await !statuses(matching: pattern, limit: 1).isEmpty
     }
 
-    func deadLetterCount() async throws -> Int { try await store.deadLetterCount() }
-
-    func keyAndGroups(of action: ActionID) async throws -> (key: String?, groups: ActionGroups) {
-        try await store.keyAndGroups(of: action)
+    /// Says that no queue that has actions matches any of the patterns, which may be a slip.
+    ///
+    /// - Parameter effect: What follows from it.
+    func remarkIfNone(matches patterns: [QueuePattern], _ effect: String = "") async throws {
+        for pattern in patterns where try await hasQueues(matching: pattern) { return }
+        if patterns.contains(.all) { return Terminal.remark("no queue has actions") }
+        let names = patterns.map { "'\(Visible.text($0.rawValue))'" }.joined(separator: " or ")
+        Terminal.remark("no queue that has actions matches \(names)\(effect)")
     }
 
-    func exportPage(
-        _ pattern: QueuePattern,
-        after last: ActionID,
-        limit: Int,
-        byteLimit: Int
-    ) async throws -> [TransferredAction] {
-        try await store.page(of: pattern.form(), after: last, limit: limit, byteLimit: byteLimit)
+    /// Returns the processes that hold the write lock, as far as they are known.
+    ///
+    /// Errors of a server's locks name its process.
+    func lockHolders() async -> [Int] {
+        guard engine is FileEngine else { return [] }
+        return (try? await health().lockHolders) ?? []
     }
-
-    func movedActions(_ pattern: QueuePattern) async throws -> (first: [ActionID], last: [ActionID]) {
-        try await store.movedActions(of: pattern.form())
-    }
-
-    func lockHolders() async -> [Int] { (try? await health().lockHolders) ?? [] }
-
-    func changeMarker() async throws -> Int64 { try await store.commitMarker() }
-
-    func newActions(since earlier: ActionID?) async throws -> Store.Arrivals {
-        try await store.arrivals(since: earlier)
-    }
-
-    func runnerNames() async throws -> [String] {
-        try await store.runningProcesses().filter { !$0.isDead }.map { "\($0.pid)" }
-    }
-
-    /// The file knows which routes the broker has.
-    func waitUntilIdle(
-        _ patterns: [QueuePattern],
-        within limit: Duration?,
-        telling report: (IdleWait) -> Bool
-    ) async { await waitUntilIdle(telling: report) }
-
-    func workLeft(of patterns: [QueuePattern]) async throws -> WorkLeft { try await workLeft() }
 }
 #endif

@@ -70,7 +70,7 @@ struct StoreOption: ParsableArguments {
     var isServer: Bool { postgres != nil }
 
     /// The name in titles; without a password.
-    func title(_ broker: any ToolBroker) -> String { file ?? broker.place }
+    func title(_ broker: Broker) -> String { file ?? broker.engine.place }
 
     /// Returns the path, for a verb that is for files alone.
     ///
@@ -83,7 +83,7 @@ struct StoreOption: ParsableArguments {
     /// Opens the queues to run them; a missing file or schema is made.
     ///
     /// - Parameter lease: How long a server keeps the queues for this process; `nil` is the default.
-    func open(_ options: BrokerOptions, lease: Duration? = nil) async throws -> any ToolBroker {
+    func open(_ options: BrokerOptions, lease: Duration? = nil) async throws -> Broker {
         guard let file else { return try await openServer(options, makesMissing: true, lease: lease) }
         let broker = try await Broker(file: file, options: options)
         remarkOnOrigin(of: broker)
@@ -93,7 +93,7 @@ struct StoreOption: ParsableArguments {
     /// Says that the file is new, which a slip in its path would make it too, or was a database of others.
     private func remarkOnOrigin(of broker: Broker, namesNew: Bool = true) {
         guard let file else { return }
-        switch broker.store.origin {
+        switch broker.fileEngine.store.origin {
         case .queues: break
         case .empty: if namesNew { Terminal.remark("\(file) is new: there was no such file of queues") }
         case .others:
@@ -106,7 +106,7 @@ struct StoreOption: ParsableArguments {
     /// Opens the queues to enqueue; a missing file or schema is made.
     ///
     /// - Parameter namesNew: Whether a new file is named, as by a slip one action would never run.
-    func openToEnqueue(namesNew: Bool = false) async throws -> any ToolBroker {
+    func openToEnqueue(namesNew: Bool = false) async throws -> Broker {
         var options = BrokerOptions()
         options.file.role = .enqueueOnly
         guard let file else { return try await openServer(options, makesMissing: true) }
@@ -116,7 +116,7 @@ struct StoreOption: ParsableArguments {
     }
 
     /// Opens existing queues; makes neither a file nor tables.
-    func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> any ToolBroker {
+    func openExisting(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
         guard let file else { return try await openServer(options, makesMissing: false) }
         try Self.check(file)
         var options = options
@@ -138,14 +138,14 @@ struct StoreOption: ParsableArguments {
         _ options: BrokerOptions,
         makesMissing: Bool,
         lease: Duration? = nil
-    ) async throws -> any ToolBroker {
+    ) async throws -> Broker {
         #if PostgreSQL
         var server = PostgresOptions()
         server.schema = schema ?? server.schema
         server.lease = lease ?? server.lease
         server.makesMissing = makesMissing
         do throws(SluiceError) {
-            return try await PostgresBroker(postgres ?? "", options: options, server: server)
+            return try await Broker(postgres: postgres ?? "", options: options, server: server)
         } catch {
             guard error.code == .schemaMissing else { throw error }
             throw Failure(
@@ -165,7 +165,7 @@ extension StoreOption {
     /// Opens existing queues for reading.
     func withReader<Output>(
         _ options: BrokerOptions = BrokerOptions(),
-        _ work: (any ToolBroker) async throws -> Output
+        _ work: (Broker) async throws -> Output
     ) async throws -> Output {
         var options = options
         options.file.role = .readOnly
@@ -175,7 +175,7 @@ extension StoreOption {
     /// Opens existing queues for one piece of work.
     func withBroker<Output>(
         _ options: BrokerOptions = BrokerOptions(),
-        _ work: (any ToolBroker) async throws -> Output
+        _ work: (Broker) async throws -> Output
     ) async throws -> Output {
         let broker = try await openExisting(options)
         do {

@@ -11,7 +11,7 @@ extension CompletionKind {
         option.schema = value(of: ["--schema"], in: words)
         guard (option.file == nil) != (option.postgres == nil) else { return [] }
         let found = try? await option.withReader { broker in
-            try await broker.queueNames(from: prefix, limit: limit)
+            try await broker.engine.queueNames(from: prefix, limit: limit)
         }
         // Names that a shell could not show are not offered.
         return (found ?? []).map(\.rawValue).filter { name in

@@ -9,10 +9,10 @@ extension Doctor {
     func checkServer() async throws {
         #if PostgreSQL
         let health = try await store.withReader { broker in
-            guard let broker = broker as? PostgresBroker else {
+            guard let server = broker.engine as? ServerEngine else {
                 throw Failure(.internalError, "the queues are not on a server")
             }
-            return try await broker.health()
+            return try await server.health()
         }
         let findings = DoctorFinding.all(health)
         if output.json {

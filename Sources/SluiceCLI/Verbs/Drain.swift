@@ -85,10 +85,10 @@ struct Drain: AsyncParsableCommand {
             try await policy.remark(by: summary, isExec: isExec, isServer: store.isServer)
             try await summary.remarkIfNothingMatches()
             let progress = Task { await summary.showProgress() }
-            if let file = broker as? Broker {
-                try await drain(file, run)
-            } else {
+            if store.isServer {
                 try await drainServer(run)
+            } else {
+                try await drain(broker, run)
             }
             progress.cancel()
             try await summary.finish()
@@ -106,7 +106,9 @@ struct Drain: AsyncParsableCommand {
     private func drainServer(_ run: QueueRun) async throws {
         let (broker, patterns, limit) = (run.broker, policy.patterns, run.times.work ?? Self.longestPause)
         try await run.run {
-            await broker.waitUntilIdle(patterns, within: limit) { Leftovers.tell($0, isLimited: false) }
+            await broker.engine.waitUntilIdle(patterns, within: limit) {
+                Leftovers.tell($0, isLimited: false)
+            }
         }
     }
 

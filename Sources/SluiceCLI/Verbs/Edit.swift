@@ -83,7 +83,7 @@ struct Edit: AsyncParsableCommand {
     }
 
     /// Says that an edit does not start the action of a parked queue, and what does.
-    private func remarkOnParking(of id: ActionID, _ broker: any ToolBroker) async throws(SluiceError) {
+    private func remarkOnParking(of id: ActionID, _ broker: Broker) async throws(SluiceError) {
         let state = try await broker.action(id)
         guard case .parked = state.phase, let queue = state.details?.queue else { return }
         let name = Visible.text(queue.rawValue)

@@ -44,16 +44,15 @@ struct Export: AsyncParsableCommand, Look {
     private static let pageByteCount = 8 * 1_024 * 1_024
 
     func run() async throws {
-        let pattern = QueuePattern(queue)
-        _ = try pattern.form()
+        let queues = try QueuePattern(queue).form()
         try await store.withReader { broker in
-            let moved = try await broker.movedActions(pattern)
-            try await write(moved.first, pattern, of: broker)
+            let moved = try await broker.engine.movedActions(queues)
+            try await write(moved.first, queues, of: broker)
             let apart = Set(moved.first + moved.last)
             var last = ActionID(rawValue: .min)
             while true {
-                let page = try await broker.exportPage(
-                    pattern,
+                let page = try await broker.engine.exportPage(
+                    queues,
                     after: last,
                     limit: Self.pageSize,
                     byteLimit: Self.pageByteCount
@@ -62,19 +61,19 @@ struct Export: AsyncParsableCommand, Look {
                 last = end.id
                 try write(page.filter { !apart.contains($0.id) })
             }
-            try await write(moved.last, pattern, of: broker)
+            try await write(moved.last, queues, of: broker)
         }
     }
 
     /// Writes those of the actions that are still there.
     private func write(
         _ ids: [ActionID],
-        _ pattern: QueuePattern,
-        of broker: any ToolBroker
+        _ queues: QueuePattern.Form,
+        of broker: Broker
     ) async throws {
         for id in ids {
-            let page = try await broker.exportPage(
-                pattern,
+            let page = try await broker.engine.exportPage(
+                queues,
                 after: ActionID(rawValue: id.rawValue - 1),
                 limit: 1,
                 byteLimit: Self.pageByteCount

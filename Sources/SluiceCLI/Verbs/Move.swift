@@ -59,7 +59,7 @@ struct Move: AsyncParsableCommand {
         if !isComplete { throw Failure(.leftover) }
     }
 
-    private func move(_ id: ActionID, _ broker: any ToolBroker) async throws -> ActionChange {
+    private func move(_ id: ActionID, _ broker: Broker) async throws -> ActionChange {
         let change: ActionChange
         do throws(SluiceError) {
             if let to {

@@ -70,7 +70,7 @@ struct Queues: AsyncParsableCommand, Look {
         Terminal.answer(output.json ? queues.map(\.json) : QueueStatus.table(queues).lines(output.paint))
     }
 
-    private func find(_ broker: any ToolBroker) async throws -> [QueueStatus] {
+    private func find(_ broker: Broker) async throws -> [QueueStatus] {
         let isListed = sort == .name && because == nil
         let states = state.isEmpty ? nil : Set(state.map(\.state))
         var found = try await broker.statuses(

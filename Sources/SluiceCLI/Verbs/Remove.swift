@@ -77,7 +77,7 @@ struct Remove: AsyncParsableCommand {
     }
 
     /// - Returns: Whether all existed.
-    private func removeEach(_ broker: any ToolBroker) async throws -> Bool {
+    private func removeEach(_ broker: Broker) async throws -> Bool {
         var isComplete = true
         for id in try words.map(ActionID.argument) {
             let word: String
@@ -97,7 +97,7 @@ struct Remove: AsyncParsableCommand {
     }
 
     /// Explains why an action does not exist, and what can be done.
-    static func absence(of id: ActionID, _ broker: any ToolBroker) async throws -> String {
+    static func absence(of id: ActionID, _ broker: Broker) async throws -> String {
         guard try await broker.deadLetter(id) != nil else {
             return "too late: \(id) does not exist; `sluice actions` lists all"
         }

@@ -171,7 +171,9 @@ struct Run: AsyncParsableCommand {
         let (broker, patterns) = (run.broker, policy.patterns)
         let isLimited = span != nil
         let wait: @Sendable () async -> Void = {
-            await broker.waitUntilIdle(patterns, within: nil) { Leftovers.tell($0, isLimited: isLimited) }
+            await broker.engine.waitUntilIdle(patterns, within: nil) {
+                Leftovers.tell($0, isLimited: isLimited)
+            }
         }
         try await run.run(until: untilEmpty ? wait : nil)
         if run.stop.count > 0 { return .success }

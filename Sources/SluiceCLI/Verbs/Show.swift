@@ -66,7 +66,7 @@ struct Show: AsyncParsableCommand, Look {
     private func show(_ id: ActionID) async throws {
         let (state, more, history) = try await store.withReader { broker in
             (
-                try await broker.action(id), try await broker.keyAndGroups(of: id),
+                try await broker.action(id), try await broker.engine.keyAndGroups(of: id),
                 try await broker.failedAttempts(of: id)
             )
         }
@@ -99,7 +99,7 @@ struct Show: AsyncParsableCommand, Look {
         }
     }
 
-    private func find(_ name: String, _ broker: any ToolBroker) async throws -> Findings? {
+    private func find(_ name: String, _ broker: Broker) async throws -> Findings? {
         let queue = try QueueName.argument(name)
         let status = try await broker.status(of: queue)
         guard status.state != .empty else { return nil }

@@ -66,8 +66,7 @@ struct Watch: AsyncParsableCommand, Look {
 
     // MARK: - On a screen
 
-    private func watch(_ broker: any ToolBroker, on terminal: RawTerminal, _ events: WatchEvents) async throws
-    {
+    private func watch(_ broker: Broker, on terminal: RawTerminal, _ events: WatchEvents) async throws {
         var eye = WatchEye(QueuePattern(queue))
         var pace = WatchPace()
         var model = WatchModel()
@@ -109,7 +108,7 @@ struct Watch: AsyncParsableCommand, Look {
     /// - Returns: The message about it.
     private func perform(
         _ act: WatchModel.Act,
-        _ broker: any ToolBroker,
+        _ broker: Broker,
         _ drawing: WatchDrawing
     ) async -> String {
         let (undone, queue): (String, QueueName)
@@ -152,7 +151,7 @@ struct Watch: AsyncParsableCommand, Look {
     }
 
     /// Names the processes that hold the lock, if the system reports them.
-    private func words(for error: SluiceError, _ broker: any ToolBroker) async -> String {
+    private func words(for error: SluiceError, _ broker: Broker) async -> String {
         guard error.code == .databaseLocked else { return error.message }
         let holders = await broker.lockHolders()
         guard !holders.isEmpty else { return error.message }
@@ -164,7 +163,7 @@ struct Watch: AsyncParsableCommand, Look {
     private func message(
         _ sentence: String,
         _ queue: QueueName,
-        _ broker: any ToolBroker,
+        _ broker: Broker,
         withReason: Bool = true
     ) async throws(SluiceError) -> String {
         let status = try await broker.status(of: queue)
@@ -177,7 +176,7 @@ struct Watch: AsyncParsableCommand, Look {
 
     // MARK: - In lines
 
-    private func log(_ broker: any ToolBroker, _ events: WatchEvents) async throws {
+    private func log(_ broker: Broker, _ events: WatchEvents) async throws {
         var eye = WatchEye(QueuePattern(queue))
         var pace = WatchPace()
         var log = WatchLog()
@@ -194,13 +193,13 @@ struct Watch: AsyncParsableCommand, Look {
 
     /// Returns a picture, if it is time for one.
     private func look(
-        _ broker: any ToolBroker,
+        _ broker: Broker,
         _ eye: inout WatchEye,
         _ pace: inout WatchPace
     ) async throws -> WatchPicture? {
         let start = ContinuousClock.now
         guard pace.mayLook(at: start) else { return nil }
-        guard pace.isDue(at: start, marker: try await broker.changeMarker()) else { return nil }
+        guard pace.isDue(at: start, marker: try await broker.engine.changeMarker()) else { return nil }
         let picture = try await eye.look(broker, at: start)
         let end = ContinuousClock.now
         pace.looked(at: end, taking: start.duration(to: end))

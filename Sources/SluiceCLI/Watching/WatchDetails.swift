@@ -29,14 +29,14 @@ struct WatchDetails {
     }
 
     /// Reads a queue, its holds, its head and the attempts of that.
-    init(_ broker: any ToolBroker, _ queue: QueueName, at now: Date) async throws {
+    init(_ broker: Broker, _ queue: QueueName, at now: Date) async throws {
         let status = try await broker.status(of: queue)
         self.init(status, at: now)
         for hold in try await broker.holds() where try hold.pattern.form().matches(queue) {
             add("hold \(hold.id)", "\(hold.pattern) by \(hold.holder)")
         }
         guard let head = status.head else { return }
-        let facts = try await broker.action(head).facts(try await broker.keyAndGroups(of: head))
+        let facts = try await broker.action(head).facts(try await broker.engine.keyAndGroups(of: head))
         // The facts of the queue are above.
         for (name, value) in facts where !["queue", "ahead", "because", "and because"].contains(name) {
             switch name {

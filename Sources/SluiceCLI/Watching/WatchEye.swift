@@ -17,19 +17,18 @@ struct WatchEye {
     }
 
     /// Reads the file.
-    mutating func look(_ broker: any ToolBroker, at now: ContinuousClock.Instant) async throws -> WatchPicture
-    {
-        let arrivals = try await broker.newActions(since: last)
+    mutating func look(_ broker: Broker, at now: ContinuousClock.Instant) async throws -> WatchPicture {
+        let arrivals = try await broker.engine.newActions(since: last)
         let queues = try await broker.statuses(matching: pattern, in: nil, limit: Self.limit)
         var picture = picture(queues, arrivals, now)
-        picture.runners = try await broker.runnerNames()
+        picture.runners = try await broker.engine.runnerNames()
         return picture
     }
 
     /// Makes a picture; actions that arrived and ended between two reads are not counted.
     mutating func picture(
         _ queues: [QueueStatus],
-        _ arrivals: Store.Arrivals,
+        _ arrivals: Arrivals,
         _ now: ContinuousClock.Instant
     ) -> WatchPicture {
         let seconds = lastTime.map { max($0.duration(to: now) / .seconds(1), 0.001) }

@@ -29,12 +29,13 @@ final class PostgresLoop: AttemptSource {
         _ options: BrokerOptions,
         _ server: PostgresOptions,
         _ observers: Observers,
+        _ origin: PostgresOrigin,
         listener: PostgresConnection?
     ) {
         (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
         (self.observers, lease) = (observers, WorkerLease(server.lease))
         doorbell = Doorbell(listener, schema: server.schema, options.logger)
-        origin = PostgresOrigin(schema: server.schema)
+        self.origin = origin
     }
 
     func connect(_ runner: AttemptRunner) { runnerReference.withLock { $0 = runner } }

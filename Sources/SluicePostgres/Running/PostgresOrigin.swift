@@ -1,19 +1,15 @@
 #if PostgreSQL
 internal import CSluicePostgres
 internal import Sluice
-internal import Synchronization
 
 /// The broker that attempts belong to, and what settles them in transactions of the application.
 final class PostgresOrigin: AttemptOrigin {
-    private struct WeakReference { weak var broker: PostgresBroker? }
-
     private let schema: String
-    private let reference = Mutex(WeakReference())
+    private let reference: BrokerReference
 
-    init(schema: String) { self.schema = schema }
+    init(schema: String, _ reference: BrokerReference) { (self.schema, self.reference) = (schema, reference) }
 
-    var broker: (any ActionBroker)? { reference.withLock { $0.broker } }
-    func connect(_ broker: PostgresBroker) { reference.withLock { $0.broker = broker } }
+    var broker: Broker? { reference.broker }
 
     /// - Parameter connection: A connection of libpq with an open transaction.
     func succeed(_ action: ClaimedAction, in connection: OpaquePointer) throws(SluiceError) {

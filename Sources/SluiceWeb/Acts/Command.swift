@@ -26,7 +26,7 @@ struct Command: Sendable {
     }
 
     /// The same where it is done to one, with what its number does not say.
-    func sentence(of subject: Subject, _ broker: any ActionBroker) async throws -> String {
+    func sentence(of subject: Subject, _ broker: Broker) async throws -> String {
         var words = sentence
         if case .selected = subjects {} else { words += ": \(subject.words)" }
         switch subject {
@@ -88,7 +88,7 @@ struct Command: Sendable {
     /// Does it to one.
     ///
     /// - Returns: What happened, in a word or two that can be counted.
-    func act(on subject: Subject, _ broker: any ActionBroker, _ person: Operator) async throws -> String {
+    func act(on subject: Subject, _ broker: Broker, _ person: Operator) async throws -> String {
         switch subject {
         case .queue(let name, let head): return try await act(on: name, head, broker, person)
         case .action(let id): return try await act(on: id, broker)
@@ -116,7 +116,7 @@ struct Command: Sendable {
     private func act(
         on queue: QueueName,
         _ head: ActionID?,
-        _ broker: any ActionBroker,
+        _ broker: Broker,
         _ person: Operator
     ) async throws -> String {
         let pattern = QueuePattern(queue.rawValue)
@@ -139,7 +139,7 @@ struct Command: Sendable {
     private func skip(
         _ queue: QueueName,
         _ head: ActionID?,
-        _ broker: any ActionBroker,
+        _ broker: Broker,
         _ person: Operator
     ) async throws -> String {
         guard let head else { return "empty" }
@@ -155,7 +155,7 @@ struct Command: Sendable {
         }
     }
 
-    private func act(on action: ActionID, _ broker: any ActionBroker) async throws -> String {
+    private func act(on action: ActionID, _ broker: Broker) async throws -> String {
         switch verb {
         case .front: return (try await broker.moveToFront(action)).words
         case .move: return (try await broker.move(action, to: QueueName(try form.required("to")))).words

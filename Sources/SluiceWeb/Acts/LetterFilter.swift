@@ -55,7 +55,7 @@ struct LetterFilter: Sendable {
     ///   - limit: How many are wanted.
     ///   - readLimit: How many are read at most: of a rare name, a page may have fewer than it has room for.
     func extract(
-        _ broker: any ActionBroker,
+        _ broker: Broker,
         after start: DeadLetterPlace? = nil,
         limit: Int,
         readLimit: Int = Self.readLimit
@@ -65,7 +65,7 @@ struct LetterFilter: Sendable {
         let size = isPlain ? min(limit + 1, Self.batch) : Self.batch
         var (extract, readCount) = (Extract(last: start), 0)
         while readCount < readLimit {
-            let page = try await broker.letterOutlines(
+            let page = try await broker.deadLetterOutlines(
                 pattern,
                 cause: cause,
                 after: extract.last,
@@ -91,7 +91,7 @@ struct LetterFilter: Sendable {
     }
 
     /// The numbers of the dead letters that match.
-    func letters(_ broker: any ActionBroker) async throws -> [ActionID] {
+    func letters(_ broker: Broker) async throws -> [ActionID] {
         try await extract(broker, limit: .max - 1, readLimit: .max).letters.map(\.id)
     }
 

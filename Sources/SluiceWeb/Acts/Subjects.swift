@@ -41,7 +41,7 @@ enum Subjects: Sendable {
         case .matchingQueues(let filter): try await filter.queues(site.broker)
         case .matchingLetters(let filter): try await filter.letters(site.broker).map(Subject.letter)
         case .actions(let queue):
-            try await site.broker.outlines(QueuePattern(queue.rawValue), limit: .max)
+            try await site.broker.actionOutlines(QueuePattern(queue.rawValue), limit: .max)
                 .map { .action($0.id) }
         case .gates: try await site.broker.gates().map { .gate($0.name) }
         case .holds: try await site.broker.holds().map { .hold($0.id) }

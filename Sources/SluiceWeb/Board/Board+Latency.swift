@@ -9,7 +9,7 @@ extension Board {
     private static let latencyActions = 50
 
     /// The age of the oldest action that waits in a queue that moves; one that runs waits no more.
-    func waitingAge(at now: Date, _ broker: any ActionBroker) async -> Duration? {
+    func waitingAge(at now: Date, _ broker: Broker) async -> Duration? {
         var oldest: Int64?
         for lane in moving(limit: Self.latencyQueues) {
             if let oldest, lane.oldest >= oldest { break }
@@ -20,10 +20,10 @@ extension Board {
         return oldest.map { .microseconds(max(Self.microseconds(now) - $0, 0)) }
     }
 
-    private func firstWaiting(_ queue: QueueName, _ now: Date, _ broker: any ActionBroker) async -> Int64? {
+    private func firstWaiting(_ queue: QueueName, _ now: Date, _ broker: Broker) async -> Int64? {
         let pattern = QueuePattern(queue.rawValue)
         // A queue that cannot be read has no part in the latency: the page says why elsewhere.
-        guard let actions = try? await broker.outlines(pattern, limit: Self.latencyActions) else {
+        guard let actions = try? await broker.actionOutlines(pattern, limit: Self.latencyActions) else {
             return nil
         }
         let due = actions.filter { action in

@@ -67,7 +67,7 @@ final class Board: Sendable {
 
     /// Observes the queues of one broker until it is closed or given up.
     func follow(
-        _ broker: any ActionBroker,
+        _ broker: Broker,
         _ clock: any BrokerClock,
         isLost: () -> Bool = { false }
     ) async {
@@ -145,13 +145,13 @@ final class Board: Sendable {
     }
 
     /// Reads all queues once more, after a change that is no commit: a process that ran them has died.
-    func reread(_ broker: any ActionBroker) async throws {
+    func reread(_ broker: Broker) async throws {
         let before = memory.withLock { $0.lanes }
         patch(before, try await broker.statuses(matching: .all, in: nil, limit: .max))
     }
 
     /// Reads some queues once more.
-    func reread(_ queues: [QueueName], _ broker: any ActionBroker) async throws {
+    func reread(_ queues: [QueueName], _ broker: Broker) async throws {
         for queue in queues {
             // Not all lanes: they would be copied.
             guard let before = memory.withLock({ $0.lanes[queue] }) else { continue }

@@ -14,15 +14,15 @@ final class CurrentStore: Sendable {
     }
 
     private struct Memory: Sendable {
-        var broker: any ActionBroker
+        var broker: Broker
         var loss: Health?
     }
 
     private let memory: Mutex<Memory>
 
-    init(_ broker: any ActionBroker) { memory = Mutex(Memory(broker: broker)) }
+    init(_ broker: Broker) { memory = Mutex(Memory(broker: broker)) }
 
-    var broker: any ActionBroker { memory.withLock { $0.broker } }
+    var broker: Broker { memory.withLock { $0.broker } }
 
     /// How the store was lost, until another broker takes its place.
     var loss: Health? { memory.withLock { $0.loss } }
@@ -36,7 +36,7 @@ final class CurrentStore: Sendable {
         }
     }
 
-    func replace(by broker: any ActionBroker) { memory.withLock { $0 = Memory(broker: broker) } }
+    func replace(by broker: Broker) { memory.withLock { $0 = Memory(broker: broker) } }
 }
 
 extension SluiceError {

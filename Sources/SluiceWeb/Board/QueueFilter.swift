@@ -62,7 +62,7 @@ struct QueueFilter: Sendable {
     /// Returns the queues that match, each with what a skip would take, in order of their names.
     ///
     /// They are read: of many queues, the board may be a minute behind.
-    func queues(_ broker: any ActionBroker) async throws -> [Subject] {
+    func queues(_ broker: Broker) async throws -> [Subject] {
         let pattern = name.flatMap { $0.hasSuffix("/*") ? QueuePattern($0) : nil } ?? .all
         return try await broker.statuses(matching: pattern, in: nil, limit: .max)
             .filter { matches(Board.Lane($0)) }

@@ -31,7 +31,7 @@ final class RateHistory: Sendable {
     var samples: [Sample] { memory.withLock { $0.samples } }
 
     /// Counts the events of a broker until the task is cancelled.
-    func count(_ broker: any ActionBroker) async {
+    func count(_ broker: Broker) async {
         for await event in broker.events(buffering: .latest(100_000)) {
             guard case .event(let event) = event else { continue }
             switch event.kind {

@@ -57,7 +57,7 @@ struct Acting {
         _ job: Job,
         _ command: Command,
         _ subjects: [Subject],
-        _ broker: any ActionBroker
+        _ broker: Broker
     ) async {
         let person = job.person
         let names = subjects.prefix(50).map(\.words).joined(separator: ", ")

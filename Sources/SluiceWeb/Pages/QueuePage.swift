@@ -24,7 +24,7 @@ struct QueuePage {
         if visit.mayAct { page.add(page.live("acts", queueActs(status, hasHold: hasHold, visit))) }
         let first = try Self.place(visit.query["from"])
         let limit = first + Self.actionsOnPage + 1
-        let actions = try await site.broker.outlines(QueuePattern(name), limit: limit).dropFirst(first)
+        let actions = try await site.broker.actionOutlines(QueuePattern(name), limit: limit).dropFirst(first)
         page.add("<h2>Actions, in the order in which they run</h2>")
         page.add(actionList(actions, status, isFirst: first == 0, &page, visit))
         if actions.count > Self.actionsOnPage {

@@ -187,7 +187,7 @@ import Testing
         let receipt = try await broker.enqueue(Note("a"))
         let waiting = Task { try await receipt.settled() }
         let other = Task { await broker.waitUntilIdle() }
-        try await until { broker.scheduler.time(of: .findRunner) != nil }
+        try await until { broker.fileEngine.scheduler.time(of: .findRunner) != nil }
         site.clock.advance(by: .seconds(1))
         _ = try await lines.wait(forCount: 1)
         #expect(lines.elements[0].contains("nothing runs the queues: call run()"))
@@ -207,7 +207,7 @@ import Testing
         let broker = try await site.broker { $0.logger = .keeping(lines, from: .warning) }
         try broker.route("*", Note.self) { _, _ in .success }
         let waiting = Task { try await broker.enqueue(Note("a")).settled() }
-        try await until { broker.scheduler.time(of: .findRunner) != nil }
+        try await until { broker.fileEngine.scheduler.time(of: .findRunner) != nil }
         try await running(broker) {
             site.clock.advance(by: .seconds(2))
             try await #expect(waiting.value == .succeeded)

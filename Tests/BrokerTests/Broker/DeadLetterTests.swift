@@ -133,7 +133,7 @@ import Testing
         var errors: [String] = []
         var last: DeadLetter?
         repeat {
-            let after = last.map { (Timestamp($0.diedAt), $0.id) }
+            let after = last.map { DeadLetterPlace(diedAt: Timestamp($0.diedAt), id: $0.id) }
             last = try await store.deadLetters(after: after, limit: 1).first
             if let last { errors.append(last.error) }
         } while last != nil

@@ -15,7 +15,9 @@ import Testing
         private weak var store: Store?
 
         func note(_ broker: Broker) {
-            (self.broker, scheduler, runner, store) = (broker, broker.scheduler, broker.runner, broker.store)
+            (self.broker, scheduler, runner, store) = (
+                broker, broker.fileEngine.scheduler, broker.runner, broker.fileEngine.store
+            )
         }
 
         var areThere: Bool { broker != nil && scheduler != nil && runner != nil && store != nil }

@@ -73,10 +73,12 @@ private final class HeldExecutor: TaskExecutor {
                 // While the lock is taken the settling goes to the writer's own thread, and `a`'s task waits.
                 let other = try Connection(path: path, mode: .write)
                 // What the broker has to write at its start has been written.
-                try await until { broker.isAtRest(butFor: 1) && !broker.store.writer.load.isLed }
+                try await until {
+                    broker.fileEngine.isAtRest(butFor: 1) && !broker.fileEngine.store.writer.load.isLed
+                }
                 try other.execute("BEGIN IMMEDIATE")
                 go.send()
-                try await until { broker.store.writer.load.isLed && executor.isIdle }
+                try await until { broker.fileEngine.store.writer.load.isLed && executor.isIdle }
                 try other.execute("COMMIT")
             }
             let claim = "SELECT count(*) FROM sluice_claim_rows WHERE action_id = \(ids[1])"

@@ -33,7 +33,7 @@ struct EditWhileRunningTests {
             try await started.received(2)
             // The attempt that runs has seen it; what comes now it has not.
             try site.shell(#"UPDATE sluice_actions SET payload = '{"text":"c"}' WHERE id = \#(id)"#)
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             goOn.send()
             await broker.waitUntilIdle()
         }

@@ -21,7 +21,7 @@ import Testing
             await broker.suspend()
             try await broker.resume()
             disk.mend()
-            try #require(broker.isRunning)
+            try #require(broker.fileEngine.isRunning)
             // What has failed is tried again when time has passed; when it fails is up to the threads.
             let time = Task {
                 while true {

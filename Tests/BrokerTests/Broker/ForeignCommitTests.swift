@@ -42,9 +42,9 @@ struct ForeignCommitTests {
                 try await shell.run(Self.insert("\(count)"))
                 try await #expect(log.wait(forCount: count) == (1...count).map(String.init))
             }
-            #expect(try #require(broker.wakeUps).isWatching)
+            #expect(try #require(broker.fileEngine.wakeUps).isWatching)
         }
-        #expect(try #require(broker.wakeUps).isWatching == false)
+        #expect(try #require(broker.fileEngine.wakeUps).isWatching == false)
         #expect(site.clock.uptime == .zero)
         await broker.close()
     }
@@ -98,7 +98,7 @@ struct ForeignCommitTests {
         let broker = try await Broker(file: file.path, options: options)
         try await running(broker) {
             await broker.waitUntilIdle()
-            try await until { broker.wakeUps?.isWatching == true }
+            try await until { broker.fileEngine.wakeUps?.isWatching == true }
             for time in [Duration.milliseconds(100), .milliseconds(1_100), .milliseconds(2_100)] {
                 try await until { clock.deadlines.elements.contains(time) }
                 clock.clock.advance(by: time - clock.uptime)
@@ -119,13 +119,13 @@ struct ForeignCommitTests {
             let broker = try await Broker(file: file.path, options: .on(ManualClock()))
             for _ in 0..<5 {
                 try await running(broker) {
-                    try await until { broker.wakeUps?.isWatching == true }
+                    try await until { broker.fileEngine.wakeUps?.isWatching == true }
                     try #require(watchCount() == 1)
                 }
                 try #require(watchCount() == 0)
             }
             let count = try descriptorCount()
-            try await running(broker) { try await until { broker.wakeUps?.isWatching == true } }
+            try await running(broker) { try await until { broker.fileEngine.wakeUps?.isWatching == true } }
             try #require(descriptorCount() == count)
             await broker.close()
         }
@@ -149,7 +149,7 @@ struct ForeignCommitTests {
                 try await site.clock.waitForSleeper(untilUptime: .milliseconds(100 * count))
                 site.clock.advance(by: .milliseconds(100))
                 try await #expect(log.wait(forCount: count).last == "\(count)")
-                #expect(try #require(broker.wakeUps).isWatching == false)
+                #expect(try #require(broker.fileEngine.wakeUps).isWatching == false)
             }
         }
         await broker.close()
@@ -184,7 +184,7 @@ struct ForeignCommitTests {
     @Test("In memory there is no other connection, and nothing is watched")
     func inMemory() async throws {
         let broker = try await Site(.memory).broker()
-        #expect(broker.wakeUps == nil)
+        #expect(broker.fileEngine.wakeUps == nil)
         await broker.close()
     }
 }

@@ -89,7 +89,7 @@ struct IdleRuleTests {
 
     /// Whether both forms wait, and nothing moves before a time.
     private func areWaiting(_ broker: Broker) -> Bool {
-        broker.isAtRest(butFor: 0)
-            && broker.life.withLock { $0.hasLookedAround && $0.restWaiters.count == 2 }
+        broker.fileEngine.isAtRest(butFor: 0)
+            && broker.fileEngine.life.withLock { $0.hasLookedAround && $0.restWaiters.count == 2 }
     }
 }

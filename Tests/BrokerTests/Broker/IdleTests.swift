@@ -79,14 +79,16 @@ struct IdleTests {
                 // With a route it is this one's too: it may come back.
                 try mine.routeNotes("b", to: EventLog<String>())
                 let waits = EventLog<IdleWait>()
-                let idle = Task { await mine.waitUntilIdle { append($0, to: waits) } }
+                let idle = Task {
+                    await mine.engine.waitUntilIdle([.all], within: nil) { append($0, to: waits) }
+                }
                 let wait = try await waits.wait(forCount: 1)[0]
                 #expect(wait.queueCount == 1 && wait.delay == nil)
                 goOn.send()
                 try await until { other.statistics.succeeded == 1 }
-                mine.lookForCommits()
+                mine.fileEngine.lookForCommits()
                 site.clock.advance(by: .seconds(1))
-                mine.scheduler.askAgain(all: true)
+                mine.fileEngine.scheduler.askAgain(all: true)
                 await idle.value
             }
         }
@@ -103,7 +105,9 @@ struct IdleTests {
         try await broker.enqueue(Note("a"))
         let waits = EventLog<IdleWait>()
         try await running(broker) {
-            let idle = Task { await broker.waitUntilIdle { append($0, to: waits) } }
+            let idle = Task {
+                await broker.engine.waitUntilIdle([.all], within: nil) { append($0, to: waits) }
+            }
             for count in 1...2 {
                 try await until { broker.statistics.retried == count }
                 _ = try await waits.wait(forCount: 1)
@@ -120,7 +124,7 @@ struct IdleTests {
 
 @Suite("A handler that would wait for itself", .watched)
 struct WaitForOneselfTests {
-    private static func trap(_ wait: @escaping @Sendable (any ActionBroker) async -> Void) async throws {
+    private static func trap(_ wait: @escaping @Sendable (Broker) async -> Void) async throws {
         let broker = try await Site(.memory).broker()
         try broker.route("*", Note.self) { _, attempt in
             await wait(attempt.broker)

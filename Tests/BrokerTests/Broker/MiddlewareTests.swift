@@ -349,7 +349,7 @@ struct MiddlewareTests {
         try await broker.enqueue(Note("too many"))
         try await running(broker) { await broker.waitUntilIdle() }
         #expect(traces.elements == [[:], ["b": "2", "a/\"": "1"], [:]])
-        let stored = try await broker.store.read {
+        let stored = try await broker.fileEngine.store.read {
             try $0.prepare("SELECT trace FROM sluice_dead_rows ORDER BY id").all { $0.optionalText(0) }
         }
         #expect(stored == [nil, #"{"a/\"":"1","b":"2"}"#, nil])

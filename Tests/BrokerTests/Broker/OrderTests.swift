@@ -142,7 +142,7 @@ import Testing
             #expect(log.elements == ["a 1"])
             try await until {
                 site.clock.advance(by: .milliseconds(100))
-                try await TestSupport.until { second.isAtRest(butFor: 0) }
+                try await TestSupport.until { second.fileEngine.isAtRest(butFor: 0) }
                 try await second.flush()
                 return second.statistics.retried == 1
             }

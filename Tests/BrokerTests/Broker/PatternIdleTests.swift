@@ -116,7 +116,7 @@ struct PatternIdleTests {
         }
         try await broker.enqueue(Note("a", in: "mine/1"))
         let idle = Task { try await broker.waitUntilIdle("mine/*") }
-        try await until { broker.life.withLock { !$0.restWaiters.isEmpty } }
+        try await until { broker.fileEngine.life.withLock { !$0.restWaiters.isEmpty } }
         try await running(broker) { try await started.received() }
         try await idle.value
         try await #expect(broker.actionCount() == 1)
@@ -167,11 +167,11 @@ struct PatternIdleTests {
                     try await mine.waitUntilIdle("b")
                     ends.append("idle")
                 }
-                try await until { mine.life.withLock { !$0.restWaiters.isEmpty } }
+                try await until { mine.fileEngine.life.withLock { !$0.restWaiters.isEmpty } }
                 ends.append("goes on")
                 goOn.send()
                 try await until { other.statistics.succeeded == 1 }
-                mine.lookForCommits()
+                mine.fileEngine.lookForCommits()
                 site.clock.advance(by: .seconds(1))
                 try await idle.value
             }

@@ -11,7 +11,7 @@ import Testing
     /// The seconds from now to each action's expiry, by number; `nil` for none.
     private func ends(_ broker: Broker, _ site: Site) async throws -> [Int64?] {
         let now = site.clock.wallMicroseconds
-        return try await broker.store.read {
+        return try await broker.fileEngine.store.read {
             try $0.prepare("SELECT expires_at_us FROM sluice_action_rows ORDER BY id").all { row in
                 row.optionalInt64(0).map { ($0 - now) / 1_000_000 }
             }

@@ -23,7 +23,7 @@ import Testing
         let start = site.clock.uptime
         while log.elements.count < 2 {
             site.clock.advance(by: .milliseconds(500))
-            try await until { log.elements.count >= 2 || broker.isAtRest(butFor: 0) }
+            try await until { log.elements.count >= 2 || broker.fileEngine.isAtRest(butFor: 0) }
             try await broker.flush()
         }
         return site.clock.uptime - start

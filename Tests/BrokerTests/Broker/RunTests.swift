@@ -267,7 +267,7 @@ import Testing
             log.append("idle")
         }
         // Before the run begins: it waits for the run to be idle.
-        try await until { broker.life.withLock { !$0.restWaiters.isEmpty } }
+        try await until { broker.fileEngine.life.withLock { !$0.restWaiters.isEmpty } }
         try await running(broker) {
             try await until { broker.statistics.retried == 1 }
             #expect(log.elements.isEmpty)
@@ -287,7 +287,7 @@ import Testing
         try broker.route("*", Note.self) { _, _ in .retry(after: .seconds(9)) }
         try await broker.enqueue(Note("a"))
         async let idle: Void = broker.waitUntilIdle()
-        try await until { broker.life.withLock { !$0.restWaiters.isEmpty } }
+        try await until { broker.fileEngine.life.withLock { !$0.restWaiters.isEmpty } }
         if runs {
             try await running(broker) { try await until { broker.statistics.retried == 1 } }
         } else {
@@ -307,7 +307,7 @@ import Testing
         let error = await #expect(throws: SluiceError.self) { try await broker.run() }
         #expect(error?.code == .databaseLocked)
         await broker.waitUntilIdle()
-        #expect(broker.life.withLock { $0.restWaiters.isEmpty })
+        #expect(broker.fileEngine.life.withLock { $0.restWaiters.isEmpty })
         await broker.close()
     }
 
@@ -315,7 +315,7 @@ import Testing
     func waitUntilIdleCancelled() async throws {
         let broker = try await Site(.memory).broker()
         let waiting = Task { await broker.waitUntilIdle() }
-        try await until { broker.life.withLock { !$0.restWaiters.isEmpty } }
+        try await until { broker.fileEngine.life.withLock { !$0.restWaiters.isEmpty } }
         waiting.cancel()
         await waiting.value
         let late = Task {
@@ -324,7 +324,7 @@ import Testing
         }
         late.cancel()
         await late.value
-        #expect(broker.life.withLock { $0.restWaiters.isEmpty })
+        #expect(broker.fileEngine.life.withLock { $0.restWaiters.isEmpty })
         await broker.close()
     }
 

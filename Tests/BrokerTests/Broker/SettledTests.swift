@@ -37,7 +37,7 @@ import Testing
                 for receipt in [good, good, again, bad] {
                     group.addTask { told.append(try await receipt.settled()) }
                 }
-                try await until { broker.store.waiters.count == 4 }
+                try await until { broker.fileEngine.store.waiters.count == 4 }
                 #expect(told.elements.isEmpty)
                 go.send()
                 try await group.waitForAll()
@@ -46,7 +46,7 @@ import Testing
         }
         #expect(told.elements.count { $0 == .succeeded } == 3)
         #expect(told.elements.contains(.deadLettered(.failed)))
-        #expect(broker.store.waiters.count == 0)
+        #expect(broker.fileEngine.store.waiters.count == 0)
         // Long ago, or never.
         try await #expect(good.settled() == .succeeded)
         try await #expect(bad.settled() == .deadLettered(.failed))
@@ -60,14 +60,14 @@ import Testing
         let broker = try await site.broker()
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         let told = ids.map { id in Task { try await broker.settled(id) } }
-        try await until { broker.store.waiters.count == 3 }
+        try await until { broker.fileEngine.store.waiters.count == 3 }
         try await broker.cancel(ids[0])
         try await #expect(broker.skipHead(of: "notes") == .skipped(ids[1]))
         try await #expect(told[0].value == .removed)
         try await #expect(told[1].value == .deadLettered(.skipped))
         try await #expect(broker.requeue(ids[1]))
         let again = Task { try await broker.settled(ids[1]) }
-        try await until { broker.store.waiters.count == 2 }
+        try await until { broker.fileEngine.store.waiters.count == 2 }
         try await #expect(broker.cancel(queues: "*").removed == 2)
         try await #expect(again.value == .removed)
         try await #expect(told[2].value == .removed)
@@ -85,13 +85,13 @@ import Testing
         }
         let receipt = try await broker.enqueue(Note("a"))
         let told = Task { try await receipt.settled() }
-        try await until { broker.store.waiters.count == 1 }
+        try await until { broker.fileEngine.store.waiters.count == 1 }
         try await running(broker) {
             try await until { try await broker.status(of: "notes").state == .parked }
         }
-        #expect(broker.store.waiters.count == 1)
+        #expect(broker.fileEngine.store.waiters.count == 1)
         try await #expect(broker.move(receipt.id, to: "elsewhere") == .done)
-        #expect(broker.store.waiters.count == 1)
+        #expect(broker.fileEngine.store.waiters.count == 1)
         try await running(broker) { try await #expect(told.value == .succeeded) }
         #expect(log.elements == [1, 2])
         await broker.close()
@@ -106,11 +106,11 @@ import Testing
             if isEarly { await go.receivedInAnyCase() }
             return try await receipt.settled()
         }
-        if !isEarly { try await until { broker.store.waiters.count == 1 } }
+        if !isEarly { try await until { broker.fileEngine.store.waiters.count == 1 } }
         waiting.cancel()
         go.send()
         await #expect(throws: CancellationError.self) { try await waiting.value }
-        #expect(broker.store.waiters.count == 0)
+        #expect(broker.fileEngine.store.waiters.count == 0)
         try await #expect(broker.actionCount() == 1)
         await broker.close()
     }
@@ -121,7 +121,7 @@ import Testing
         let broker = try await site.broker()
         let receipt = try await broker.enqueue(Note("a"))
         let waiting = Task { try await receipt.settled() }
-        try await until { broker.store.waiters.count == 1 }
+        try await until { broker.fileEngine.store.waiters.count == 1 }
         await broker.close()
         #expect(await refusal { try await waiting.value } == .closed)
         #expect(await refusal { try await receipt.settled() } == .closed)
@@ -140,7 +140,7 @@ import Testing
         }
         let ids = try await broker.enqueue([Note("a"), Note("b"), Note("c")])
         let told = ids.map { id in Task { try await broker.settled(id) } }
-        try await until { broker.store.waiters.count == 3 }
+        try await until { broker.fileEngine.store.waiters.count == 3 }
         try await running(broker) {
             _ = try await log.wait(forCount: 1)
             // One runs, one waits.
@@ -153,7 +153,7 @@ import Testing
         // Nobody runs the queues here: how it ended is not known.
         let last = try await broker.enqueue(Note("d")).id
         let waiting = Task { try await broker.settled(last) }
-        try await until { broker.store.waiters.count == 1 }
+        try await until { broker.fileEngine.store.waiters.count == 1 }
         try site.shell("DELETE FROM sluice_actions WHERE id = \(last)")
         // It looks, though nothing of its own makes it.
         try await site.clock.waitForSleeper(untilUptime: site.clock.uptime + .milliseconds(100))
@@ -198,7 +198,7 @@ import Testing
         try broker.routeNotes("never", to: EventLog<String>())
         let id = try await broker.enqueue(Note("a")).id
         let waiting = Task { try await broker.settled(id) }
-        try await until { broker.store.waiters.count == 1 }
+        try await until { broker.fileEngine.store.waiters.count == 1 }
         try await running(broker) { await broker.waitUntilIdle() }
         // As the engine of another process sets it aside.
         try site.shell(

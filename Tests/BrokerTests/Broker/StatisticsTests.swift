@@ -68,7 +68,7 @@ import Testing
         try await broker.enqueue(Note("a"))
         let counts = EventLog<Int>()
         // Told by the claim that finds the queue empty, on the thread that has just told the idle waiters.
-        let end = broker.observers.add(
+        let end = broker.fileEngine.observers.add(
             Observers.Subscriber(
                 receive: { _ in },
                 poke: { queue in if queue != nil { counts.append(broker.statistics.succeeded) } },

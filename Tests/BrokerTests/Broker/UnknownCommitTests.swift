@@ -42,7 +42,7 @@ struct UnknownCommitTests {
         func waits(_ count: Int) async throws {
             let start = ContinuousClock.now
             try await until {
-                let load = broker.store.writer.load
+                let load = broker.fileEngine.store.writer.load
                 // Before the watchdog ends the run, which would not say this.
                 if start.duration(to: .now) > .seconds(90) {
                     Issue.record("\(count) were to wait in line: \(load)")
@@ -95,7 +95,9 @@ struct UnknownCommitTests {
             _ = try await broker.enqueue(Note("c", in: "r"))
             _ = try await log.wait(forCount: 2)
             // A wake-up that comes late has the scheduler claim once more, which would wait in line too.
-            try await until { broker.isAtRest(butFor: 2) && !broker.store.writer.load.isLed }
+            try await until {
+                broker.fileEngine.isAtRest(butFor: 2) && !broker.fileEngine.store.writer.load.isLed
+            }
             try stage.block()
             goC.send()
             try await stage.waits(0)
@@ -136,7 +138,7 @@ struct UnknownCommitTests {
             try await started.received()
             stage.disk.breakDown()
             go.send()
-            try await until { stage.disk.failedSyncs > 0 && !broker.store.writer.load.isLed }
+            try await until { stage.disk.failedSyncs > 0 && !broker.fileEngine.store.writer.load.isLed }
             try await stage.reopen()
             try await stage.whileTimePasses { try await until { broker.statistics.succeeded == 1 } }
         }
@@ -162,7 +164,7 @@ struct UnknownCommitTests {
             await broker.suspend()
             try await broker.resume()
             _ = try await broker.enqueue(Note("2", in: "r"))
-            try await until { broker.isAtRest(butFor: 1) }
+            try await until { broker.fileEngine.isAtRest(butFor: 1) }
             #expect(log.elements == ["1"])
             go.send()
             _ = try await log.wait(forCount: 2)

@@ -73,7 +73,7 @@ struct WallClockTests {
         while try await !condition() {
             try Task.checkCancellation()
             site.clock.advance(by: step)
-            try await TestSupport.until { try await condition() || broker.isAtRest(butFor: held) }
+            try await TestSupport.until { try await condition() || broker.fileEngine.isAtRest(butFor: held) }
             try await broker.flush()
         }
         return site.clock.uptime - start
@@ -212,7 +212,7 @@ struct WallClockTests {
         } before: { broker in
             try await broker.hold("notes", by: "ops", for: Self.whole)
             try await broker.enqueue(Note("a"))
-            try await until { broker.scheduler.time(of: .endControls) != nil }
+            try await until { broker.fileEngine.scheduler.time(of: .endControls) != nil }
         } after: { broker in
             let rest = try await advance(broker) { log.elements.count >= 1 }
             switch (jump.isForward, moment) {
@@ -241,7 +241,7 @@ struct WallClockTests {
         } before: { broker in
             try await broker.closeGate("server", isKept: true, for: Self.whole)
             try await broker.enqueue(Note("a"))
-            try await until { broker.scheduler.time(of: .endControls) != nil }
+            try await until { broker.fileEngine.scheduler.time(of: .endControls) != nil }
         } after: { broker in
             let rest = try await advance(broker) { log.elements.count >= 1 }
             let left = Self.whole - Self.gone

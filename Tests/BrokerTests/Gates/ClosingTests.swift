@@ -35,7 +35,7 @@ import Testing
         try await running(broker) {
             try await until { try await broker.gates().first?.opensAt != nil }
             try await broker.enqueue((1...5).map { Note("\($0)", in: "q/\($0)") })
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             let gate = try #require(await broker.gates().first)
             let end = try #require(gate.opensAt)
             #expect(Timestamp(end) - Timestamp(gate.since) == .seconds(30) && !gate.isOpen)
@@ -44,7 +44,7 @@ import Testing
             #expect(status.blockedUntil == end)
             try await #expect(broker.status(of: "q/0").because.last == .retry(until: end))
             site.clock.advance(by: .seconds(29))
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             #expect(log.elements == ["first 1"])
             try await until {
                 site.clock.advance(by: .seconds(1))
@@ -82,7 +82,7 @@ import Testing
         try await broker.openGate("server")
         try await broker.enqueue(Note("a"))
         try await running(broker) {
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             #expect(log.elements.isEmpty)
             try await until {
                 site.clock.advance(by: .seconds(1))
@@ -111,7 +111,9 @@ import Testing
                 await broker.waitUntilIdle()
                 counts.append(log.elements.count)
             }
-            try await until { broker.life.withLock { !$0.restWaiters.isEmpty } || !counts.elements.isEmpty }
+            try await until {
+                broker.fileEngine.life.withLock { !$0.restWaiters.isEmpty } || !counts.elements.isEmpty
+            }
             try await until {
                 site.clock.advance(by: .seconds(1))
                 return log.elements.count == 2
@@ -136,11 +138,11 @@ import Testing
         try await running(broker) {
             for round in 1...4 {
                 _ = try await log.wait(forCount: round)
-                try await until { broker.isAtRest(butFor: 0) }
+                try await until { broker.fileEngine.isAtRest(butFor: 0) }
                 #expect(log.elements.count == round)
                 // The time over which the starts are spread: each finds the gate closed again.
                 site.clock.advance(by: .seconds(10))
-                try await until { broker.isAtRest(butFor: 0) }
+                try await until { broker.fileEngine.isAtRest(butFor: 0) }
                 #expect(log.elements.count == round)
                 site.clock.advance(by: .seconds(90))
             }
@@ -167,7 +169,7 @@ import Testing
             _ = try await log.wait(forCount: 2)
             // Its own delay is over, and the gate's closing is not.
             site.clock.advance(by: .seconds(59))
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             #expect(log.elements == ["a 1", "b 1"])
             site.clock.advance(by: .seconds(1))
             _ = try await log.wait(forCount: 3)
@@ -220,7 +222,7 @@ import Testing
             _ = try await log.wait(forCount: 2)
             try await broker.closeGate("server", for: .seconds(60))
             site.clock.advance(by: .seconds(59))
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             #expect(log.elements == ["a 1", "b 1"])
             site.clock.advance(by: .seconds(1))
             _ = try await log.wait(forCount: 3)
@@ -245,7 +247,7 @@ import Testing
         }
         try await running(second) {
             if seconds < 30 {
-                try await until { second.isAtRest(butFor: 0) }
+                try await until { second.fileEngine.isAtRest(butFor: 0) }
                 #expect(log.elements.isEmpty)
                 site.clock.advance(by: .seconds(1))
             }
@@ -279,10 +281,10 @@ import Testing
         let recorder = EventRecorder(of: first)
         let end = (site.clock.now + .seconds(60)).date
         try await running(first) {
-            try await until { first.life.withLock { $0.hasLookedAround } }
+            try await until { first.fileEngine.life.withLock { $0.hasLookedAround } }
             try await first.closeGate("server", for: .seconds(30))
             try await second.closeGate("server", for: .seconds(60))
-            try await first.store.readForeignChanges()
+            try await first.fileEngine.store.readForeignChanges()
             try await #expect(recorder.wait(for: .gateClosed, count: 2).until == end)
         }
         await first.close()

@@ -204,7 +204,7 @@ struct BecauseTests {
         let due = site.clock.now + .seconds(600)
         try await broker.enqueue(Note("a"), notBefore: due.date)
         try await whileRunning(broker) {
-            try await until { broker.life.withLock { $0.hasLookedAround } }
+            try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }
             try await check(broker, queue, .scheduled(for: due.date))
         }
         await broker.close()
@@ -262,11 +262,11 @@ struct BecauseTests {
         let due = site.clock.now + .milliseconds(1)
         try await broker.enqueue(Note("a"), notBefore: due.date)
         try await whileRunning(broker) {
-            try await until { broker.life.withLock { $0.hasLookedAround } }
+            try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }
             try keepLease()
             let (writing, end) = (Signal(), DispatchSemaphore(value: 0))
             async let write: Void = onOwnThread {
-                try broker.store.writeBlocking(sync: .later) { _ in
+                try broker.fileEngine.store.writeBlocking(sync: .later) { _ in
                     writing.send()
                     end.wait()
                 }

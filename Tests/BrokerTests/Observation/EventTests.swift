@@ -114,16 +114,16 @@ struct EventTests {
         try await broker.enqueue([Note("a"), Note("b")])
         let lines = try await lines(broker) {
             try await running(broker) {
-                try await until { broker.life.withLock { $0.hasLookedAround } }
+                try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }
                 try site.shell("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('shell', 'k', '1')")
                 try site.shell("DELETE FROM sluice_actions WHERE id = 2")
                 try site.shell("UPDATE sluice_actions SET payload = '2' WHERE id = 3")
                 try site.shell("INSERT INTO sluice_holds (scope) VALUES ('x')")
                 try site.shell("INSERT INTO sluice_gates (gate) VALUES ('g')")
-                try await broker.store.readForeignChanges()
+                try await broker.fileEngine.store.readForeignChanges()
                 try site.shell("DELETE FROM sluice_holds")
                 try site.shell("DELETE FROM sluice_gates")
-                try await broker.store.readForeignChanges()
+                try await broker.fileEngine.store.readForeignChanges()
             }
         }
         // The broker takes it in at once or piece by piece; of one piece, gates are told before holds.
@@ -151,7 +151,7 @@ struct EventTests {
             try await running(broker) {
                 try await started.received(2)
                 try site.shell("DELETE FROM sluice_actions WHERE id = 1")
-                try await broker.store.readForeignChanges()
+                try await broker.fileEngine.store.readForeignChanges()
                 try await broker.cancel(ActionID(rawValue: 2))
                 goOn.send()
                 await broker.waitUntilIdle()
@@ -169,7 +169,7 @@ struct EventTests {
         let lines = try await lines(broker) {
             try await running(broker) {
                 let probe = broker.events()
-                try await until { broker.life.withLock { $0.hasLookedAround } }
+                try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }
                 try await broker.enqueue(Note("later"), notBefore: .distantFuture)
                 _ = await probe.first { $0.line.hasPrefix("emptyWake") }
             }
@@ -232,18 +232,18 @@ struct EventTests {
     func interest() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         var events: QueueEvents? = broker.events()
-        #expect(broker.store.interest.isAny)
+        #expect(broker.fileEngine.store.interest.isAny)
         try await broker.enqueue(Note("a"))
         let first = await events?.first { _ in true }
         #expect(first != nil)
         events = nil
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         let late = broker.events()
         await broker.close()
         await #expect(late.lines() == [])
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
     }
 
     @Test("Events of many writers come in the order of commits, the same for every subscriber")

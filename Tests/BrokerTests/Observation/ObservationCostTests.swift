@@ -55,7 +55,7 @@ struct ObservationCostTests {
     func readOnce() async throws {
         let site = try Site()
         let broker = try await site.broker()
-        let store = broker.store
+        let store = broker.fileEngine.store
         _ = try await broker.observe(statuses: .all).first { _ in true }
         try await #expect(store.hasNewCommits() == nil)
         try await #expect(store.hasNewCommits() == false)
@@ -69,15 +69,15 @@ struct ObservationCostTests {
         let second = try await site.broker()
         _ = try await second.observe(statuses: .all).first { _ in true }
         try site.shell("UPDATE sluice_counters SET value = 2")
-        try await #expect(second.store.hasNewCommits() == true)
+        try await #expect(second.fileEngine.store.hasNewCommits() == true)
         let pokes = EventLog<String>()
         let states = Observers.Subscriber(asksForOthers: true, poke: { _ in pokes.append("states") }, end: {})
         let others = Observers.Subscriber(poke: { _ in pokes.append("others") }, end: {})
-        for subscriber in [states, others] { _ = second.observers.add(subscriber) }
+        for subscriber in [states, others] { _ = second.fileEngine.observers.add(subscriber) }
         // Who has read by a connection of its own may have missed something.
-        second.observers.tellCommitOfOthers(mayDiffer: nil, at: .zero, every: .zero)
+        second.fileEngine.observers.tellCommitOfOthers(mayDiffer: nil, at: .zero, every: .zero)
         #expect(pokes.elements == ["others"])
-        second.observers.tellCommitOfOthers(mayDiffer: true, at: .zero, every: .zero)
+        second.fileEngine.observers.tellCommitOfOthers(mayDiffer: true, at: .zero, every: .zero)
         #expect(pokes.elements.sorted() == ["others", "others", "states"])
         await second.close()
     }
@@ -89,7 +89,7 @@ struct ObservationCostTests {
         for selection in [ActionSelection.tag("m"), .queue("notes")] {
             _ = try await broker.observe(actions: selection).first { _ in true }
         }
-        let plans = try await broker.store.read { connection in
+        let plans = try await broker.fileEngine.store.read { connection in
             try connection.cachedTexts.filter { $0.contains("sluice_dead_rows") }.map { text in
                 try connection.prepare("EXPLAIN QUERY PLAN \(text)").all { $0.text(3) }
             }
@@ -125,16 +125,16 @@ struct ObservationCostTests {
         try await broker.enqueue([Note("a"), Note("b")])
         try await running(broker) {
             try await begun.received()
-            try await until { broker.life.withLock { $0.hasLookedAround } }
+            try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }
             var updates = broker.observe(actions: .queue("notes")).makeAsyncIterator()
             try await #expect(updates.next()?.line == "snapshot: 1 running, 2 waiting")
-            _ = broker.store.interest.takeUntoldChange()
+            _ = broker.fileEngine.store.interest.takeUntoldChange()
             go.send()
             try await settled.received()
             if isReadBefore {
-                try await broker.store.readForeignChanges()
+                try await broker.fileEngine.store.readForeignChanges()
             } else {
-                broker.observers.poke(nil)
+                broker.fileEngine.observers.poke(nil)
             }
             // Its handler has not returned.
             try await #expect(updates.next()?.line == "gone 1 succeeded")
@@ -143,11 +143,11 @@ struct ObservationCostTests {
                 _ = try application.transaction { connection in
                     try broker.enqueue(Note("c"), EnqueueOptions(tag: tag, key: key), in: connection)
                 }
-                try await broker.store.readForeignChanges()
+                try await broker.fileEngine.store.readForeignChanges()
                 let update = try await updates.next()
                 #expect(update?.line == "3 waiting" && update?.states.first?.details?.tag == tag)
             }
-            #expect(!broker.store.interest.takeUntoldChange())
+            #expect(!broker.fileEngine.store.interest.takeUntoldChange())
             end.send()
         }
         await broker.close()

@@ -105,7 +105,7 @@ struct ObservationTests {
         try await #expect(updates.next()?.line == "1 waiting")
         try await broker.skipHead(of: "a", reason: "known")
         try await #expect(updates.next()?.line == "1 dead skipped")
-        _ = try await broker.store.write(sync: .owed) { try $0.deadLetters.requeueAtEnd(id) }
+        _ = try await broker.fileEngine.store.write(sync: .owed) { try $0.deadLetters.requeueAtEnd(id) }
         try await #expect(updates.next()?.line == "2 waiting, gone 1 purged skipped")
         try await broker.skipHead(of: "a", reason: "known")
         try await #expect(updates.next()?.line == "2 dead skipped")
@@ -232,7 +232,7 @@ struct ObservationTests {
         let id = try await broker.enqueue(Note("a")).id
         let (began, goOn) = (Signal(), DispatchSemaphore(value: 0))
         async let write: Void = onOwnThread {
-            try broker.store.writeBlocking(sync: .forced) { transaction in
+            try broker.fileEngine.store.writeBlocking(sync: .forced) { transaction in
                 _ = try transaction.edits.setTag(id, "t")
                 began.send()
                 goOn.wait()
@@ -260,13 +260,13 @@ struct ObservationTests {
             try site.shell(
                 "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('a', 'note', '{\"text\":\"x\"}')"
             )
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             try await #expect(updates.next()?.line == "1 waiting")
             try site.shell("UPDATE sluice_actions SET tag = 't' WHERE id = 1")
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             try await #expect(updates.next()?.states.map(\.details?.tag) == ["t"])
             try site.shell("DELETE FROM sluice_actions WHERE id = 1")
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             try await #expect(updates.next()?.line == "gone 1 removed")
         }
         await broker.close()
@@ -290,7 +290,7 @@ struct ObservationTests {
         }
         @Sendable func poll(until isEnough: ([String]) -> Bool) async throws {
             try await until {
-                if let time = here.scheduler.time(of: .lookForChanges), time > site.clock.uptime {
+                if let time = here.fileEngine.scheduler.time(of: .lookForChanges), time > site.clock.uptime {
                     site.clock.advance(by: time - site.clock.uptime)
                 }
                 return isEnough(seen.elements)
@@ -309,7 +309,7 @@ struct ObservationTests {
         }
         if runs {
             try await running(here) {
-                try await until { here.life.withLock { $0.hasLookedAround } }
+                try await until { here.fileEngine.life.withLock { $0.hasLookedAround } }
                 try await exchange()
             }
         } else {
@@ -362,10 +362,10 @@ struct ObservationTests {
             for try await _ in broker.observe(actions: .tag("t")) { seen.send() }
         }
         try await seen.received()
-        #expect(broker.store.interest.asksForOthers)
+        #expect(broker.fileEngine.store.interest.asksForOthers)
         watcher.cancel()
         try await watcher.value
-        #expect(!broker.store.interest.isAny && !broker.store.interest.asksForOthers)
+        #expect(!broker.fileEngine.store.interest.isAny && !broker.fileEngine.store.interest.asksForOthers)
         await broker.close()
     }
 

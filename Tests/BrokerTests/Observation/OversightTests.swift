@@ -20,9 +20,9 @@ import Testing
         try await broker.enqueue(Note("b", in: "gated"), EnqueueOptions(gate: "netwrok"))
         try await running(broker) {
             for _ in 0..<3 {
-                try await until { broker.isAtRest(butFor: 0) }
+                try await until { broker.fileEngine.isAtRest(butFor: 0) }
                 site.clock.advance(by: Oversights.delay)
-                try await until { broker.isAtRest(butFor: 0) }
+                try await until { broker.fileEngine.isAtRest(butFor: 0) }
                 try await broker.enqueue(Note("c", in: "mail/0"))
                 try await broker.enqueue(Note("d", in: "gated"), EnqueueOptions(gate: "netwrok"))
             }
@@ -51,7 +51,7 @@ import Testing
             for gate in ["netwrok", "acount"] {
                 try await broker.enqueue(Note("a", in: "gated"), EnqueueOptions(gate: GateName(gate)))
                 try await broker.enqueue(Note("b", in: "gated"))
-                try await until { broker.isAtRest(butFor: 0) }
+                try await until { broker.fileEngine.isAtRest(butFor: 0) }
                 site.clock.advance(by: Oversights.delay)
                 try await until { lines.elements.contains { $0.contains("gate=\(gate)") } }
             }
@@ -69,10 +69,10 @@ import Testing
         try broker.route("gated", Note.self) { _, _ in .success }
         try await broker.enqueue(Note("b", in: "gated"), EnqueueOptions(gate: "network"))
         try await running(broker) {
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             try await broker.openGate("network")
             site.clock.advance(by: Oversights.delay)
-            try await until { broker.isAtRest(butFor: 0) && broker.statistics.succeeded == 1 }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) && broker.statistics.succeeded == 1 }
         }
         #expect(lines.elements.isEmpty, "\(lines.elements)")
         await broker.close()
@@ -87,7 +87,7 @@ import Testing
         try await broker.enqueue(Note("a", in: "other"), EnqueueOptions(gate: "of others"))
         try await broker.enqueue(Note("b", in: "gated"), EnqueueOptions(gate: "netwrok"))
         try await running(broker) {
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             site.clock.advance(by: Oversights.delay)
             try await until { lines.elements.contains { $0.contains("gate=netwrok") } }
         }

@@ -40,7 +40,7 @@ struct RefusalTests {
             #expect(because.description.hasPrefix("refused since 20") && "\(because)".hasSuffix(error))
             // It is tried again each second, and the time is that of the first try.
             site.clock.advance(by: .seconds(1))
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             try await #expect(broker.status(of: "a").because == [because])
             try site.shell("DROP TRIGGER planted")
             site.clock.advance(by: .seconds(1))

@@ -114,7 +114,7 @@ struct StallTests {
             if element.line.hasPrefix("stalled") { told.append(element.line) }
         }
         try await whileRunning(broker) {
-            try await until { broker.life.withLock { $0.hasLookedAround } }
+            try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }
             try await until {
                 clock.advance(by: .seconds(20))
                 await Task.yield()
@@ -146,9 +146,9 @@ struct StallTests {
         try await broker.enqueue(Note("a"))
         try await whileRunning(broker) {
             await broker.waitUntilIdle()
-            #expect(broker.scheduler.time(of: .findStalled) == nil)
+            #expect(broker.fileEngine.scheduler.time(of: .findStalled) == nil)
             let events = broker.events()
-            #expect(broker.scheduler.time(of: .findStalled) == .seconds(20))
+            #expect(broker.fileEngine.scheduler.time(of: .findStalled) == .seconds(20))
             withExtendedLifetime(events) {}
         }
         await broker.close()

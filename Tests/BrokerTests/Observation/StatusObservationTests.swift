@@ -78,8 +78,8 @@ struct StatusObservationTests {
     func cost() async throws {
         let broker = try await Site(.memory).broker()
         try await broker.enqueue((0..<10_000).map { Note("a", in: "q/\($0 + 10_000)") })
-        let source = RecordingSource(base: StatusSource(broker, .prefix([])))
-        let updates = broker.observation(of: source, after: nil)
+        let source = RecordingSource(base: StatusSource(broker.fileEngine, .prefix([])))
+        let updates = broker.fileEngine.observation(of: source, after: nil)
         try await #expect(updates.next()?.states.count == 10_000)
         try await broker.enqueue([Note("b", in: "q/12345"), Note("c", in: "q/12345")])
         try await #expect(updates.next()?.line == "q/12345 3 stopped")
@@ -87,7 +87,7 @@ struct StatusObservationTests {
         #expect(reads.map(\.isAll) == [true, false])
         #expect(reads.last?.queues == ["q/12345"] && reads.last?.queueIDs == [])
         let read = EventLog<QueueName>()
-        try await broker.store.queueFacts(.prefix([]), among: reads.last, page: .max) { _, page in
+        try await broker.fileEngine.store.queueFacts(.prefix([]), among: reads.last, page: .max) { _, page in
             for facts in page { read.append(facts.name) }
             return true
         }
@@ -96,14 +96,14 @@ struct StatusObservationTests {
         for name: QueueName in ["q/19999", "q/10000"] { both.add(name) }
         // It is read once, also if it is noted by its number too.
         both.add(try #require(await broker.status(of: "q/10000").queueID))
-        let plan = try await broker.store.read { [both] connection in
+        let plan = try await broker.fileEngine.store.read { [both] connection in
             let numbers = try both.queueNumbers(in: .prefix([]), connection)?.numbers
             let sql = try QueueFacts.statement(connection, among: numbers).sql
             return try connection.prepare("EXPLAIN QUERY PLAN \(sql)").all { $0.text(3) }
         }
         #expect(plan.contains("SEARCH q USING INTEGER PRIMARY KEY (rowid=?)"), "\(plan)")
         #expect(!plan.contains { $0.hasPrefix("SEARCH q USING INDEX") }, "\(plan)")
-        try await broker.store.queueFacts(.prefix([]), among: both, page: .max) { _, page in
+        try await broker.fileEngine.store.queueFacts(.prefix([]), among: both, page: .max) { _, page in
             for facts in page { read.append(facts.name) }
             return true
         }
@@ -114,8 +114,8 @@ struct StatusObservationTests {
     @Test("After a read that has failed, the next one misses nothing")
     func failure() async throws {
         let broker = try await Site(.memory).broker()
-        let source = RecordingSource(base: StatusSource(broker, .prefix([])), failing: 2)
-        let updates = broker.observation(of: source, after: nil)
+        let source = RecordingSource(base: StatusSource(broker.fileEngine, .prefix([])), failing: 2)
+        let updates = broker.fileEngine.observation(of: source, after: nil)
         try await #expect(updates.next()?.line == "snapshot: ")
         try await broker.enqueue(Note("a"))
         await #expect(throws: SluiceError.self) { try await updates.next() }
@@ -128,8 +128,8 @@ struct StatusObservationTests {
     func keptByFailure() async throws {
         let broker = try await Site(.memory).broker()
         try await broker.enqueue(Note("a"))
-        let source = RecordingSource(base: StatusSource(broker, .prefix([])), failing: 1)
-        let updates = broker.observation(of: source, after: nil)
+        let source = RecordingSource(base: StatusSource(broker.fileEngine, .prefix([])), failing: 1)
+        let updates = broker.fileEngine.observation(of: source, after: nil)
         await #expect(throws: SluiceError.self) { try await updates.next() }
         try await #expect(updates.next()?.line == "snapshot: notes 1 stopped")
         var (earlier, later) = (DirtyStates(), DirtyStates())
@@ -144,21 +144,21 @@ struct StatusObservationTests {
     func costOfOwnSQL() async throws {
         let site = try Site(.file)
         let broker = try await site.broker()
-        try await broker.store.startRunning()
-        let source = RecordingSource(base: StatusSource(broker, .prefix([])))
-        let updates = broker.observation(of: source, after: nil)
+        try await broker.fileEngine.store.startRunning()
+        let source = RecordingSource(base: StatusSource(broker.fileEngine, .prefix([])))
+        let updates = broker.fileEngine.observation(of: source, after: nil)
         try await #expect(updates.next()?.line == "snapshot: ")
-        _ = broker.store.interest.takeUntoldChange()
+        _ = broker.fileEngine.store.interest.takeUntoldChange()
         for number in 1...3 {
             try site.shell(
                 "INSERT INTO sluice_actions (queue, kind, payload) VALUES ('q\(number)', 'note', '1')"
             )
-            try await broker.store.readForeignChanges()
-            broker.observers.tellCommitOfOthers(at: .seconds(number), every: .zero)
+            try await broker.fileEngine.store.readForeignChanges()
+            broker.fileEngine.observers.tellCommitOfOthers(at: .seconds(number), every: .zero)
             try await #expect(updates.next()?.states.map(\.queue.rawValue) == ["q\(number)"])
         }
         #expect(source.reads.elements.map(\.isAll) == [true, false, false, false])
-        try await broker.store.stopRunning()
+        try await broker.fileEngine.store.stopRunning()
         await broker.close()
     }
 
@@ -167,12 +167,12 @@ struct StatusObservationTests {
         let site = try Site(.file)
         let broker = try await site.broker()
         try await broker.enqueue((0...1_000).map { Note("a", in: "chat/\($0)") })
-        var source = RecordingSource(base: StatusSource(broker, .prefix([])))
+        var source = RecordingSource(base: StatusSource(broker.fileEngine, .prefix([])))
         source.cost = (site.clock, .milliseconds(5))
-        let updates = broker.observation(of: source, after: nil)
+        let updates = broker.fileEngine.observation(of: source, after: nil)
         try await #expect(updates.next()?.states.count == 1_001)
         try site.shell("INSERT INTO sluice_actions (queue, kind, payload) VALUES ('by shell', 'note', '1')")
-        broker.observers.tellCommitOfOthers(mayDiffer: true, at: .zero, every: .zero)
+        broker.fileEngine.observers.tellCommitOfOthers(mayDiffer: true, at: .zero, every: .zero)
         try await broker.enqueue(Note("b", in: "mail"))
         try await #expect(updates.next()?.line == "mail 1 stopped")
         #expect(source.reads.elements.map(\.isAll) == [true, false])
@@ -196,7 +196,12 @@ struct StatusObservationTests {
         func notices(_ queue: QueueID, _ known: StatusSource.Known?, isReading: Bool) throws -> Bool {
             var dirty = DirtyStates()
             let known = try #require(known)
-            StatusSource(broker, .exact("notes")).note(queue, known, isReading: isReading, in: &dirty)
+            StatusSource(broker.fileEngine, .exact("notes")).note(
+                queue,
+                known,
+                isReading: isReading,
+                in: &dirty
+            )
             return dirty.queueIDs == [queue]
         }
         #expect(try notices(queue, full, isReading: false))

@@ -32,7 +32,7 @@ struct StatusTests {
         let broker = try await site.broker()
         try await broker.enqueue((0..<10_000).map { Note("a", in: "q/\($0 + 10_000)") })
         let read = Mutex(0)
-        try await broker.store.queueFacts(.prefix([]), page: 25) { _, page in
+        try await broker.fileEngine.store.queueFacts(.prefix([]), page: 25) { _, page in
             read.withLock { $0 += page.count }
             return false
         }
@@ -151,7 +151,7 @@ struct StatusTests {
         try await seen.received()
         watcher.cancel()
         try await watcher.value
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         await broker.close()
     }
 
@@ -166,7 +166,7 @@ struct StatusTests {
         try await broker.enqueue(Note("a"))
         try await whileRunning(broker) {
             try await until { try await broker.status(of: "notes").state == .held }
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             site.clock.advance(by: .seconds(60))
             _ = await events.first { $0.line.hasPrefix("resumed") }
             _ = try await log.wait(forCount: 1)

@@ -78,10 +78,10 @@ struct SubscriptionTests {
         let site = try Site(.memory)
         let broker = try await site.broker()
         let consumer = Task { await broker.events().lines() }
-        try await until { broker.store.interest.isAny }
+        try await until { broker.fileEngine.store.interest.isAny }
         consumer.cancel()
         await #expect(consumer.value == [])
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         await broker.close()
     }
 
@@ -163,9 +163,9 @@ struct SubscriptionTests {
         // Those of the first may stand behind those of the second.
         queue.sync {}
         #expect(log.elements == ["first enqueued notes 1 note"])
-        #expect(broker.store.interest.isAny)
+        #expect(broker.fileEngine.store.interest.isAny)
         second.withLock { $0 = nil }
-        #expect(!broker.store.interest.isAny)
+        #expect(!broker.fileEngine.store.interest.isAny)
         try await broker.enqueue(Note("d"))
         queue.sync {}
         #expect(reached.elements.count == 3)

@@ -44,7 +44,7 @@ struct EnqueueInTests {
         try broker.routeNotes(to: log)
         try await running(broker) {
             await broker.waitUntilIdle()
-            let turns = broker.store.turns.count
+            let turns = broker.fileEngine.store.turns.count
             #expect(throws: TestError.self) {
                 try application.transaction { connection in
                     try application.execute("INSERT INTO messages (text) VALUES ('lost')")
@@ -55,7 +55,7 @@ struct EnqueueInTests {
             for table in ["messages", "sluice_actions", "sluice_changes", "sluice_queue_rows"] {
                 #expect(try application.row("SELECT count(*) FROM \(table)") == "0", "\(table)")
             }
-            #expect(broker.store.turns.count == turns)
+            #expect(broker.fileEngine.store.turns.count == turns)
             let id = try application.transaction { try broker.enqueue(Note("kept"), in: $0).id }
             #expect(id.rawValue == 1)
             try await #expect(log.wait(forCount: 1) == ["kept"])
@@ -124,7 +124,7 @@ struct EnqueueInTests {
         try await running(broker) {
             await broker.waitUntilIdle()
             let receipt = try application.transaction { try broker.enqueue(Note("a"), in: $0) }
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             try await #expect(receipt.settled() == .succeeded)
         }
         await broker.close()

@@ -97,7 +97,7 @@ struct SettlingLimitTests {
         }
         #expect(errors == [])
         #expect(areRefused.withLock { $0 } == [true, true])
-        let tags = try await broker.store.read {
+        let tags = try await broker.fileEngine.store.read {
             try $0.prepare("SELECT tag FROM sluice_actions").all { $0.text(0) }
         }
         #expect(tags == ["message-2"])
@@ -123,7 +123,7 @@ struct SettlingLimitTests {
         }
         #expect(errors.count == 1)
         #expect(errors.first?.contains("FOREIGN KEY") == true, "\(errors)")
-        let left = try await broker.store.read {
+        let left = try await broker.fileEngine.store.read {
             try $0.prepare("SELECT (SELECT count(*) FROM parts) + (SELECT count(*) FROM messages)")
                 .first { $0.int(0) }
         }
@@ -160,7 +160,9 @@ struct SettlingLimitTests {
         }
         #expect(errors.count == 1)
         #expect(errors.first?.contains("rolled back") == true, "\(errors)")
-        let count = try await broker.store.read { try $0.prepare("SELECT 1 FROM messages").hasRow() }
+        let count = try await broker.fileEngine.store.read {
+            try $0.prepare("SELECT 1 FROM messages").hasRow()
+        }
         #expect(!count)
         await broker.close()
     }
@@ -227,7 +229,8 @@ struct SettlingLimitTests {
         #expect(errors == [])
         #expect(count.elements.count == 1)
         #expect(
-            try await broker.store.write(sync: .later) { try $0.connection.pragma("foreign_keys") } == "1"
+            try await broker.fileEngine.store.write(sync: .later) { try $0.connection.pragma("foreign_keys") }
+                == "1"
         )
         await broker.close()
 

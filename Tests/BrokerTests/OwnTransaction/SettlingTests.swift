@@ -16,7 +16,7 @@ struct SettlingTests {
 
     /// What the application's table holds, read by the engine.
     private func texts(_ broker: Broker) async throws -> [String] {
-        try await broker.store.read {
+        try await broker.fileEngine.store.read {
             try $0.prepare("SELECT text FROM messages ORDER BY id").all { $0.text(0) }
         }
     }

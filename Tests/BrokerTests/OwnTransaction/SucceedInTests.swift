@@ -32,7 +32,7 @@ struct SucceedInTests {
             async let settled = receipt.settled()
             #expect(try application.rows("SELECT id FROM sluice_actions") == ["2"])
             // The engine learns of the commit, and knows who made it.
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             #expect(log.elements == ["a"])
             try await #expect(settled == .succeeded)
             go.send()

@@ -72,7 +72,7 @@ extension Broker {
             RawAction(queue: "greetings", kind: "k", version: 7, payload: payload),
             RawAction(queue: "greetings", kind: "k", payload: payload),
         ])
-        let versions = try await broker.store.read {
+        let versions = try await broker.fileEngine.store.read {
             try $0.prepare("SELECT version FROM sluice_actions ORDER BY id").all { $0.int(0) }
         }
         #expect(versions == [3, 1, 2, 7, 1])
@@ -95,7 +95,7 @@ extension Broker {
         try await broker.enqueue(Greeting3(given: "Grace", family: "Hopper"))
         try await running(broker) { await broker.waitUntilIdle() }
         #expect(log.elements == ["Ada/Lovelace v1", "Alan/Turing v2", "Grace/Hopper v3"])
-        let dead = try await broker.store.read {
+        let dead = try await broker.fileEngine.store.read {
             try $0.prepare("SELECT version || payload FROM sluice_dead_rows").all { $0.text(0) }
         }
         #expect(dead == [#"1{"name":"Ada Lovelace"}"#])
@@ -187,7 +187,7 @@ extension Broker {
                 UPDATE sluice_actions SET version = 3, payload = '{"given": "Ada", "family": "Byron"}'
                 """
             )
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             _ = try await log.wait(forCount: 1)
         }
         #expect(log.elements == ["Ada/Byron v3 #1"])
@@ -278,7 +278,7 @@ extension Broker {
             }
             guard isFirst else { return try splitting(payload) }
             // As if a route had come, and had been looked for before this was parked.
-            broker?.reader.codeChanged()
+            broker?.fileEngine.reader.codeChanged()
             throw TestError("too early")
         }
         try await broker.enqueue(Greeting1(name: "Ada Lovelace"))

@@ -40,7 +40,7 @@ extension CallCase {
 
     static let enqueues: [CallCase] =
         options.map { words, options in
-            CallCase("enqueue(_:_:)", words) { site in
+            CallCase("enqueue(_:_:notBefore:)", words) { site in
                 try site.route()
                 for time in ["once", "twice"] {
                     await site.note(time) {
@@ -57,7 +57,7 @@ extension CallCase {
             }
         }
         + keys.map { words, key in
-            CallCase("enqueue(_:_:)", "the sort key \(words)") { site in
+            CallCase("enqueue(_:_:notBefore:)", "the sort key \(words)") { site in
                 try site.broker.queues("fixed", QueueOptions(sortKey: .integer, maximumDepth: 1))
                 for queue in ["q", "fixed", "fixed"] {
                     await site.note(queue) {

@@ -48,19 +48,19 @@ extension CallCase {
         },
         .init("status(of:)") { site, text in try await site.broker.status(of: QueueName(text)) },
         .init("upgrade(kind:from:_:)") { site, text in try site.broker.upgrade(kind: text, from: 1) { $0 } },
-        .init("enqueue(_:_:)", "the queue") { site, text in
+        .init("enqueue(_:_:notBefore:)", "the queue") { site, text in
             try await site.broker.enqueue(Note("a", in: QueueName(text))).id
         },
-        .init("enqueue(_:_:)", "the tag") { site, text in
+        .init("enqueue(_:_:notBefore:)", "the tag") { site, text in
             try await site.broker.enqueue(Note("a", in: "n"), EnqueueOptions(tag: text)).id
         },
-        .init("enqueue(_:_:)", "the gate") { site, text in
+        .init("enqueue(_:_:notBefore:)", "the gate") { site, text in
             try await site.broker.enqueue(Note("a", in: "n"), EnqueueOptions(gate: GateName(text))).id
         },
-        .init("enqueue(_:_:)", "the key") { site, text in
+        .init("enqueue(_:_:notBefore:)", "the key") { site, text in
             try await site.broker.enqueue(Note("a", in: "n"), EnqueueOptions(key: DeduplicationKey(text))).id
         },
-        .init("enqueue(_:_:)", "the sort key") { site, text in
+        .init("enqueue(_:_:notBefore:)", "the sort key") { site, text in
             try await site.broker.enqueue(Note("a", in: "n", order: .text(text))).id
         },
         .init("enqueue(raw:_:options:)", "the kind") { site, text in

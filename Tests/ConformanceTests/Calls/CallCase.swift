@@ -18,7 +18,7 @@ struct CallCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { "\(call), \(situation)" }
 
     /// The whole table.
-    static let all = acts + patterns + waits + limits + texts + routes + enqueues + life
+    static let all = acts + patterns + waits + limits + texts + routes + enqueues + life + brief
 
     /// Those that a run compares: some of them in the short form of `make test`.
     static let compared: [CallCase] = {

@@ -9,7 +9,7 @@ import Testing
 ///
 /// Its clock is moved by hand, so that times are equal wherever the queues are kept.
 final class CallSite: Sendable {
-    let broker: any ActionBroker
+    let broker: Broker
     let clock: ManualClock
     /// What the handler of a note with the text "run" waits for.
     let go = Signal()
@@ -22,7 +22,7 @@ final class CallSite: Sendable {
 
     /// - Parameters:
     ///   - lines: What the broker logs.
-    init(_ broker: any ActionBroker, _ clock: ManualClock, _ lines: EventLog<String>) throws {
+    init(_ broker: Broker, _ clock: ManualClock, _ lines: EventLog<String>) throws {
         (self.broker, self.clock, self.lines) = (broker, clock, lines)
         let stream = broker.events(buffering: .bounded(100_000))
         events = Task {

@@ -113,7 +113,8 @@ private struct ServerDifference {
             rows: [
                 "actions(tag:limit:), 'a\\0b'", "hold(_:by:reason:for:), the holder 'a\\0b'",
                 "hold(_:by:reason:for:), the reason 'a\\0b'", "endHolds(matching:by:), 'a\\0b'",
-                "skipHead(of:only:reason:), the reason 'a\\0b'", "enqueue(_:_:), the sort key 'a\\0b'",
+                "skipHead(of:only:reason:), the reason 'a\\0b'",
+                "enqueue(_:_:notBefore:), the sort key 'a\\0b'",
                 "endHolds(matching:by:), 'aNULb'",
             ]
         ),
@@ -131,17 +132,21 @@ private struct ServerDifference {
                 "the sort key a number", "the sort key a text", "the sort key an integer",
                 "the sort key several", "the sort key infinity",
             ]
-            .map { "enqueue(_:_:), \($0)" }
+            .map { "enqueue(_:_:notBefore:), \($0)" }
         ),
         ServerDifference(
             reason: "A sort key can have fewer bytes.",
-            rows: ["enqueue(_:_:), the sort key 4000 bytes"]
+            rows: ["enqueue(_:_:notBefore:), the sort key 4000 bytes"]
         ),
         ServerDifference(
             reason: "An action has no `notBefore` if that is over at the enqueue.",
-            rows: ["enqueue(_:_:), earlier", "enqueue(_:_:), at the beginning of time"]
+            rows: ["enqueue(_:_:notBefore:), earlier", "enqueue(_:_:notBefore:), at the beginning of time"]
         ),
-        ServerDifference(reason: "Groups are refused.", rows: ["enqueue(_:_:), a group"]),
+        ServerDifference(
+            reason: "`runNow(_:)` and the calls of a queue handle, other than `add`, are refused.",
+            rows: ["runNow(_:includingRetries:), without batches", "queue(_:of:), what its handle does"]
+        ),
+        ServerDifference(reason: "Groups are refused.", rows: ["enqueue(_:_:notBefore:), a group"]),
         ServerDifference(
             reason: "An action that waits for a retry and is scheduled has the phase `scheduled`.",
             rows: ["reschedule(_:notBefore:), retrying"]

@@ -46,7 +46,7 @@ extension CrashChild {
         try await broker.enqueue(step)
         for call in 0..<150 {
             // Not synced, with which the next one changes the level.
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             source.fail(behind: call, forEver: false)
             _ = try? await broker.enqueue(step)
             source.mend()

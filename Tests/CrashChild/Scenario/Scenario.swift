@@ -55,7 +55,7 @@ struct Scenario: Sendable {
                 for ids in [alone, batch] + (await enqueue([15..<21, 21..<27], on: broker)) {
                     await waitForAll(ids, on: broker)
                 }
-                await insist("checkpoint") { try await broker.store.checkpointPinnedWAL() }
+                await insist("checkpoint") { try await broker.fileEngine.store.checkpointPinnedWAL() }
                 await broker.suspend()
                 let late = await enqueue([27..<30], on: broker) {
                     await insist("resume") { try await broker.resume() }

@@ -153,17 +153,17 @@ private final class WatchedClock: BrokerClock {
         let engine = NamedQueue("test.engine")
         let site = try Site()
         let broker = try await site.broker { $0.engineQueue = engine.queue }
-        try await #expect(broker.store.write(sync: .later) { _ in engine.isHere })
-        try await #expect(broker.store.read { _ in engine.isHere })
+        try await #expect(broker.fileEngine.store.write(sync: .later) { _ in engine.isHere })
+        try await #expect(broker.fileEngine.store.read { _ in engine.isHere })
         let log = EventLog<Bool>()
-        try await broker.store.backups.perform { _ in log.append(engine.isHere) }
-        broker.attempt(.measure, again: nil) { _ in log.append(engine.isHere) }
+        try await broker.fileEngine.store.backups.perform { _ in log.append(engine.isHere) }
+        broker.fileEngine.attempt(.measure, again: nil) { _ in log.append(engine.isHere) }
         _ = try await log.wait(forCount: 2)
         let alarm = Alarm(clock: site.clock, executor: broker.options.engine.executor)
         alarm.set(.seconds(5)) { log.append(engine.isHere) }
         site.clock.advance(by: .seconds(5))
         _ = try await log.wait(forCount: 3)
-        try #require(broker.store.lookout).queue.async { log.append(engine.isHere) }
+        try #require(broker.fileEngine.store.lookout).queue.async { log.append(engine.isHere) }
         try await #expect(log.wait(forCount: 4) == [true, true, true, true])
         await broker.close()
     }
@@ -176,7 +176,7 @@ private final class WatchedClock: BrokerClock {
             $0.engineQueue = engine.queue
             $0.clock = clock
         }
-        let isHere = await broker.suspension.pass { engine.isHere }
+        let isHere = await broker.fileEngine.suspension.pass { engine.isHere }
         #expect(isHere)
         let (background, system) = try site.background(broker)
         let requests = EventLog<Bool>()
@@ -245,7 +245,7 @@ private final class WatchedClock: BrokerClock {
             let broker = try await site.broker { if isNamed { $0.engineQueue = engine.queue } }
             let log = EventLog<Bool>()
             caller.queue.async {
-                broker.store.write(sync: .later) { _ in
+                broker.fileEngine.store.write(sync: .later) { _ in
                     log.append(caller.isHere)
                 } completion: { _ in
                 }

@@ -17,7 +17,7 @@ import Testing
         try await running(broker) {
             for number in 0..<9 { try await broker.enqueue(Note("\(number)")) }
             try await broker.enqueue(Note("gated"), EnqueueOptions(gate: "g"))
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
             #expect(log.elements.isEmpty)
             // It counts as soon as it could start.
             try await broker.openGate("g")
@@ -44,10 +44,10 @@ import Testing
         try await broker.enqueue(Note("a"))
         try await running(broker) {
             try await broker.runNow("notes")
-            try await until { broker.statistics.retried == 1 && broker.isAtRest(butFor: 0) }
+            try await until { broker.statistics.retried == 1 && broker.fileEngine.isAtRest(butFor: 0) }
             for _ in 0..<3 {
                 site.clock.advance(by: .seconds(30))
-                try await until { broker.isAtRest(butFor: 0) }
+                try await until { broker.fileEngine.isAtRest(butFor: 0) }
             }
             #expect(log.elements == ["a 1"])
             try await broker.runNow("notes", includingRetries: true)

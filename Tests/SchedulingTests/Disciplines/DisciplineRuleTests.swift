@@ -243,7 +243,7 @@ struct DisciplineRuleTests {
         let broker = try await Site(.memory).broker()
         try broker.queues("a/*", QueueOptions(discipline: .lastInFirstOut, start: .batch()))
         try broker.queues("a/b", QueueOptions(discipline: .concurrent(2)))
-        let rules = broker.routes.admission.queues
+        let rules = broker.fileEngine.routes.admission.queues
         #expect(rules.rules(of: "a/x") == QueueRules(discipline: .lastInFirstOut, start: .batch()))
         #expect(rules.rules(of: "a/b") == QueueRules(discipline: .concurrent(2), start: .batch()))
         #expect(rules.rules(of: "c") == .plain)
@@ -251,7 +251,7 @@ struct DisciplineRuleTests {
             await refusal { try broker.queues("a/*", QueueOptions(discipline: .passOver)) }
                 == .duplicateQueueOptions
         )
-        #expect(broker.routes.admission.queues.rules(of: "a/x").discipline == .lastInFirstOut)
+        #expect(broker.fileEngine.routes.admission.queues.rules(of: "a/x").discipline == .lastInFirstOut)
         #expect(
             await refusal { try broker.queues("b", QueueOptions(discipline: .concurrent(0))) }
                 == .invalidOptions

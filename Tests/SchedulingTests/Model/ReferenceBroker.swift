@@ -39,6 +39,7 @@ struct ReferenceBroker {
 
     static let retryDelay: Int64 = 2_000_000
     static let releaseDelay: Int64 = 1_000_000
+    static let longestReleaseDelay: Int64 = 60_000_000
 
     let rules: Rules
     var now: Int64
@@ -229,6 +230,10 @@ extension ReferenceBroker {
         if let gate {
             let state = gates[gate]
             wait = state?.isOpen != true ? nil : (state?.opening ?? 0) > known.openingAtStart ? 0 : delay
+            if !isSpent, let asked = wait, asked > 0, known.isReleased {
+                // Nothing else would slow down an action that is released by an open gate again and again.
+                wait = max(asked, min((known.delay ?? 0) * 2, Self.longestReleaseDelay))
+            }
         }
         queues[queue].now = now
         queues[queue].giveBack(id, after: wait ?? 0, gate: gate)

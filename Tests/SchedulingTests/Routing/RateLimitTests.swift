@@ -22,7 +22,7 @@ import Testing
     /// Waits until nothing can be done at this time, and expects so many starts.
     private func expect(_ count: Int, _ broker: Broker) async throws {
         _ = try await log.wait(forCount: count)
-        try await until { broker.isAtRest(butFor: 0) }
+        try await until { broker.fileEngine.isAtRest(butFor: 0) }
         #expect(log.elements.count == count)
     }
 

@@ -103,7 +103,7 @@ struct ManyWakeUpsTests {
         commit: (Int) async throws -> Void
     ) async throws -> Record {
         var record = Record()
-        let watchdog = try Watchdog(site.clock, broker.store)
+        let watchdog = try Watchdog(site.clock, broker.fileEngine.store)
         defer { watchdog.end() }
         for number in 0..<source.count {
             // Every second one meets a broker that still writes the outcome of the one before.

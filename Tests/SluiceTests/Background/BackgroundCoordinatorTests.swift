@@ -60,7 +60,7 @@ import Testing
             background.enterForeground()
             try await broker.enqueue(Note("1"))
             _ = try await log.wait(forCount: 1)
-            try await until { broker.workAhead == .none }
+            try await until { broker.fileEngine.workAhead == .none }
             await background.leaveForeground()
             #expect(background.state == .asleep && broker.isSuspended)
             #if os(Linux)
@@ -85,7 +85,7 @@ import Testing
         try broker.routeNotes(to: log)
         try await following(background) {
             background.enterForeground()
-            try await until { broker.workAhead == .none }
+            try await until { broker.fileEngine.workAhead == .none }
             await background.leaveForeground()
             #expect(background.state == .asleep)
             // As the system wakes the application for a push, and nothing is enqueued.
@@ -117,7 +117,7 @@ import Testing
         try await following(background) {
             background.enterForeground()
             try await broker.enqueue(Note("1"))
-            try await until { broker.workAhead == .later(.seconds(600)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(600)) }
             await background.leaveForeground()
             #expect(background.state == .awaitingProcessing)
             #expect(system.log.elements == ["cancel request", "request after 600 s"])
@@ -140,10 +140,10 @@ import Testing
             background.enterForeground()
             let time = (site.clock.now + .seconds(86_400)).date
             try await broker.enqueue(Note("1"), EnqueueOptions(notBefore: time))
-            try await until { broker.workAhead == .later(.seconds(86_400)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(86_400)) }
             // Each minute it is looked at again, and the moments before are like all others.
             site.clock.advance(by: .seconds(57))
-            #expect(broker.workAhead == .later(.seconds(86_343)))
+            #expect(broker.fileEngine.workAhead == .later(.seconds(86_343)))
             await background.leaveForeground()
             #expect(system.log.elements == ["cancel request", "request after 86343 s"])
             site.clock.advance(by: .seconds(86_343))
@@ -165,11 +165,11 @@ import Testing
         }
         try await running(broker) {
             try await enqueue(after: 3_600)
-            try await until { broker.workAhead == .later(.seconds(3_600)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(3_600)) }
             site.clock.advance(by: .seconds(60))
-            try await until { broker.workAhead == .later(.seconds(3_540)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(3_540)) }
             try await enqueue(after: 90)
-            try await until { broker.workAhead == .later(.seconds(90)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(90)) }
         }
         #expect(broker.statistics.started == 0)
         await broker.close()
@@ -190,12 +190,12 @@ import Testing
         system.end(at: end, by: site.clock)
         try await following(background) {
             system.beginProcessing()
-            try await until { broker.workAhead == .later(.seconds(20)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(20)) }
             // 20 of 25 seconds are waited for…
             site.clock.advance(by: .seconds(20))
             _ = try await attempts.wait(forCount: 2)
             // …and 30 of 5 are not.
-            try await until { broker.workAhead == .later(.seconds(30)) || broker.isSuspended }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(30)) || broker.isSuspended }
             site.clock.advance(by: .seconds(1))
             let log = try await system.log.wait(forCount: 2)
             #expect(["request after 60 s", "request after 29 s"].contains(log[0]))
@@ -216,7 +216,7 @@ import Testing
         try await following(background) {
             background.enterForeground()
             try await broker.enqueue(Note("1"))
-            try await until { broker.workAhead == .later(.seconds(3)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(3)) }
             await background.leaveForeground()
             #expect(background.state == .extended)
             site.clock.advance(by: .seconds(3))
@@ -245,7 +245,7 @@ import Testing
             try await started.received()
             await background.leaveForeground()
             go.send()
-            try await until { broker.workAhead == .later(.seconds(3_600)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(3_600)) }
             site.clock.advance(by: .seconds(1))
             let log = try await system.log.wait(forCount: 4)
             // With or without the second that has passed.

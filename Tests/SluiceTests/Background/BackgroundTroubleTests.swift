@@ -63,7 +63,7 @@ import Testing
             _ = try await started.wait(forCount: 1)
             await background.leaveForeground()
             system.expireExtension()
-            try await until { broker.life.withLock { $0.state == .stopping } }
+            try await until { broker.fileEngine.life.withLock { $0.state == .stopping } }
             go.send()
             try await #expect(system.log.wait(forCount: 3)[2] == "request after 60 s")
         }
@@ -144,7 +144,7 @@ import Testing
         let (background, system) = try site.background(broker) { $0.patience = .zero }
         try await following(background) {
             background.enterForeground()
-            try await until { broker.hasLookedAround && broker.workAhead == .none }
+            try await until { broker.fileEngine.hasLookedAround && broker.fileEngine.workAhead == .none }
             await broker.suspend()
             await background.leaveForeground()
             #expect(system.log.elements == ["cancel request", "request after 60 s"])
@@ -164,7 +164,7 @@ import Testing
             // It returns when that is over.
             await broker.suspend()
             let enqueue = Task { try await broker.enqueue(Note("1")) }
-            try await until { broker.store.writer.load.waiting == 1 }
+            try await until { broker.fileEngine.store.writer.load.waiting == 1 }
             background.enterForeground()
             _ = try await enqueue.value
             _ = try await log.wait(forCount: 1)
@@ -206,7 +206,7 @@ import Testing
             _ = try await attempts.wait(forCount: 1)
             #expect(await refusal { try await background.run() } == .alreadyRunning)
         }
-        #expect(background.state == .asleep && !broker.isSuspended && !broker.isRunning)
+        #expect(background.state == .asleep && !broker.isSuspended && !broker.fileEngine.isRunning)
         try await following(background) {
             background.enterForeground()
             _ = try await attempts.wait(forCount: 2)
@@ -225,7 +225,7 @@ import Testing
         let (background, _) = try site.background(broker)
         background.enterForeground()
         let run = Task { try await background.run() }
-        try await until { broker.life.withLock { $0.state == .running } }
+        try await until { broker.fileEngine.life.withLock { $0.state == .running } }
         await broker.stop()
         try await run.value
         #expect(background.state == .asleep)

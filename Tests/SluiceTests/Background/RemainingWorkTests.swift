@@ -126,9 +126,9 @@ import Testing
         try await running(first) {
             try await started.received()
             try await #expect(first.remainingWork() == .now)
-            #expect(first.workAhead == .now)
+            #expect(first.fileEngine.workAhead == .now)
             try await #expect(second.remainingWork() == .none)
-            let left = try await second.workLeft()
+            let left = try await second.fileEngine.workLeft()
             #expect(left.elsewhereCount == 1 && left.dueCount == 0 && left.count(.parked) == 0)
             go.send()
             await first.waitUntilIdle()
@@ -146,7 +146,7 @@ import Testing
         let gated = EnqueueOptions(gate: "network")
         try await broker.enqueue((0..<6_000).map { Note("a", in: "gated/\($0)") }, gated)
         try await #expect(broker.remainingWork() == .none)
-        try await #expect(broker.workLeft().count(.gate) == 6_000)
+        try await #expect(broker.fileEngine.workLeft().count(.gate) == 6_000)
         // It is behind all of them by its name.
         try await broker.enqueue(
             Note("b", in: "notes"),
@@ -154,7 +154,7 @@ import Testing
         )
         try await #expect(broker.remainingWork() == .later(.seconds(40)))
         // Whoever has no time to read them all takes what it has not read for work.
-        try await #expect(broker.workLeft(until: site.clock.uptime).next == .now)
+        try await #expect(broker.fileEngine.workLeft(until: site.clock.uptime).next == .now)
         await broker.close()
     }
 
@@ -177,7 +177,7 @@ import Testing
         try await broker.enqueue(Note("b", in: "gated"), options)
         try await broker.enqueue(Note("c", in: "gated"))
         try await #expect(broker.remainingWork() == .later(.seconds(20)))
-        let left = try await broker.workLeft()
+        let left = try await broker.fileEngine.workLeft()
         #expect(left.dueCount == 1 && left.count(.gate) == 1)
         // A hold covers the queue whatever becomes of its head.
         let hold = try await broker.hold("gated", by: "test", reason: "", for: .seconds(30))
@@ -211,11 +211,11 @@ import Testing
                 try await broker.status(of: "parked").state == .parked && broker.statistics.retried == 1
             }
         }
-        var left = try await broker.workLeft()
+        var left = try await broker.fileEngine.workLeft()
         #expect(left.count(.parked) == 1 && left.count(.gate) == 1 && left.dueCount == 1)
         #expect(left.next == .later(.seconds(90)))
         _ = try await broker.hold("*", by: "test", reason: "")
-        left = try await broker.workLeft()
+        left = try await broker.fileEngine.workLeft()
         // A parked queue stays parked when its hold ends.
         #expect(left.count(.parked) == 1 && left.count(.held) == 2 && left.count(.gate) == 0)
         #expect(left.dueCount == 0 && left.next == .none && left.elsewhereCount == 0)

@@ -45,7 +45,7 @@ struct UploadLinkTests {
             background.enterForeground()
             try await broker.enqueue(Upload(photo: "a", link: "https://up.example.org/1"), link)
             try await broker.enqueue(Upload(photo: "b"))
-            try await until { broker.workAhead == .later(.seconds(600)) }
+            try await until { broker.fileEngine.workAhead == .later(.seconds(600)) }
             await background.leaveForeground()
             // The system gives time once an hour, and just before the link dies.
             for (index, seconds) in [Self.hour, 2 * Self.hour, 3 * Self.hour - 2].enumerated() {
@@ -53,7 +53,7 @@ struct UploadLinkTests {
                 site.clock.advance(by: .seconds(seconds) - site.clock.uptime)
                 system.beginProcessing()
                 try await until {
-                    broker.workAhead == .later(.seconds(600)) || system.log.elements.count == count
+                    broker.fileEngine.workAhead == .later(.seconds(600)) || system.log.elements.count == count
                 }
                 // It is looked at once a second.
                 site.clock.advance(by: .seconds(1))

@@ -235,7 +235,7 @@ import Testing
         let jobs = mine.queue("jobs", of: Note.self)
         try await jobs.add(["a", "b", "c"].map { Note($0) })
         try await running(other) {
-            try await other.store.readForeignChanges()
+            try await other.fileEngine.store.readForeignChanges()
             _ = try await log.wait(forCount: 1)
             try await #expect(jobs.take() == ["b"])
             try await #expect(jobs.texts() == ["c"])

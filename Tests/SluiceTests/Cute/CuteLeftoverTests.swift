@@ -76,7 +76,7 @@ import Testing
         let (jobs, more) = (mine.queue("jobs", of: Note.self), mine.queue("more", of: Note.self))
         for handle in [jobs, more] { try await handle.add(Note("a")) }
         try await running(other) {
-            try await other.store.readForeignChanges()
+            try await other.fileEngine.store.readForeignChanges()
             _ = try await log.wait(forCount: 2)
             try await #expect(jobs.count() == 0)
             try await #expect(jobs.texts() == [])

@@ -57,10 +57,13 @@ extension QueueNotice<Note> {
         var token: ObservationToken? = jobs.observe(on: callbacks) { log.append($0.line) }
         try await jobs.add(Note("a"))
         _ = try await log.wait(forCount: 1)
-        #expect(broker.store.interest.contents?.queues == ["jobs"])
+        #expect(broker.fileEngine.store.interest.contents?.queues == ["jobs"])
         withExtendedLifetime(token) {}
         token = nil
-        #expect(broker.store.interest.contents?.queues == nil && !broker.store.interest.isAny)
+        #expect(
+            broker.fileEngine.store.interest.contents?.queues == nil
+                && !broker.fileEngine.store.interest.isAny
+        )
         try await jobs.add(Note("b"))
         callbacks.sync {}
         #expect(log.elements == ["added a"])
@@ -147,9 +150,9 @@ extension QueueNotice<Note> {
                 INSERT INTO sluice_actions (queue, kind, payload) VALUES ('jobs', 'note', '{"text":"b"}')
                 """
             )
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             try site.shell("DELETE FROM sluice_actions WHERE queue = 'jobs' AND id = 3")
-            try await broker.store.readForeignChanges()
+            try await broker.fileEngine.store.readForeignChanges()
             try await #expect(log.wait(forCount: 4) == ["added ?1", "added a", "added b", "cancelled ?3"])
         }
         token.cancel()

@@ -39,7 +39,7 @@ import Testing
         @Sendable func expectChange(behind change: @Sendable () async throws -> Void) async throws {
             let count = log.elements.count
             try await change()
-            mine.lookForCommits()
+            mine.fileEngine.lookForCommits()
             // Of a change there may be two looks, one of which has met its first commit alone.
             let told = try await log.wait(forCount: count + 1).dropFirst(count)
             #expect(Set(told) == ["changed"])
@@ -89,14 +89,16 @@ import Testing
         try await jobs.putBack(taken)
         // What is rolled back is read anew, which is no change by others.
         await #expect(throws: SluiceError.self) {
-            try await broker.store.write(sync: .later) { _ in throw SluiceError(.invalidOptions, "refused") }
+            try await broker.fileEngine.store.write(sync: .later) { _ in
+                throw SluiceError(.invalidOptions, "refused")
+            }
         }
         try await running(broker) {
             try await until { broker.statistics.succeeded == 2 }
             // A look of the broker's own.
             try await site.clock.waitForSleeper(untilUptime: .seconds(1))
             site.clock.advance(by: .seconds(1))
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
         }
         let expected = ["added a b", "removed a", "added a", "processed a", "processed b"]
         _ = try await log.wait(forCount: expected.count)

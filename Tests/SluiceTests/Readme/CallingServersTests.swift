@@ -61,13 +61,13 @@ import Testing
         try route(broker, session) { _, token in server.answer(to: token) }
         try await broker.openGate("login", isKept: true)
         let login = Task { try await keepLoggedIn(broker, session) { server.logIn() } }
-        try await until { broker.store.interest.isAny }
+        try await until { broker.fileEngine.store.interest.isAny }
         for number in 0..<30 {
             try await broker.enqueue(SendMessage(conversation: "\(number % 10)", text: ""))
         }
         try await running(broker) {
             while broker.statistics.succeeded < 30 {
-                try await until { broker.statistics.succeeded == 30 || broker.isAtRest(butFor: 0) }
+                try await until { broker.statistics.succeeded == 30 || broker.fileEngine.isAtRest(butFor: 0) }
                 site.clock.advance(by: .seconds(1))
             }
         }
@@ -92,10 +92,10 @@ import Testing
         try await broker.enqueue(Note("a"))
         try await running(broker) {
             for _ in 0..<300 {
-                try await until { broker.isAtRest(butFor: 0) }
+                try await until { broker.fileEngine.isAtRest(butFor: 0) }
                 site.clock.advance(by: .seconds(1))
             }
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
         }
         let times: [Int64] = log.elements.map(\.components.seconds)
         #expect(times.count < 15, "\(times)")

@@ -82,7 +82,7 @@ import Testing
                     try await brokers[0].enqueue(Note("2 \(number)", in: "handler2/queue"))
                     try await brokers[1].enqueue(Note("1 \(number)", in: "handler1/queue"))
                 }
-                for broker in brokers { try await broker.store.readForeignChanges() }
+                for broker in brokers { try await broker.fileEngine.store.readForeignChanges() }
                 _ = try await log.wait(forCount: 2)
                 try await inside.settle(brokers[0], brokers[1])
                 #expect(inside.count == 2 && inside.most == 1)

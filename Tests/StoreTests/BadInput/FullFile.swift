@@ -127,7 +127,7 @@ extension FullFile {
         try await broker.enqueue(Note("member", in: "pass/a"), EnqueueOptions(memberOf: ["g"]))
         try await broker.enqueue(Note("other", in: "pass/a"))
         try await running(broker) {
-            try await until { broker.isAtRest(butFor: 0) }
+            try await until { broker.fileEngine.isAtRest(butFor: 0) }
         }
         try await wait(broker, Date(timeIntervalSince1970: Double(clock.wallMicroseconds) / 1e6))
     }

@@ -108,7 +108,7 @@ struct RoughUse: Sendable {
         }
         await ask("status pages", notes) {
             let pages = Mutex(0)
-            try await broker.store.queueFacts(.prefix([]), page: 2) { _, _ in
+            try await broker.fileEngine.store.queueFacts(.prefix([]), page: 2) { _, _ in
                 pages.withLock { pages in
                     pages += 1
                     return pages <= Self.mostPages
@@ -130,7 +130,7 @@ struct RoughUse: Sendable {
         await ask("export", notes) {
             var last = ActionID(rawValue: .min)
             while true {
-                let page = try await broker.store.page(
+                let page = try await broker.fileEngine.store.page(
                     of: .prefix([]),
                     after: last,
                     limit: 50,
@@ -198,9 +198,13 @@ extension RoughUse {
     /// Returns when the broker has done all that it can at this time of its clock, or has ended.
     private func rest(_ broker: Broker, _ notes: Notes) async {
         let end = ContinuousClock.now + Self.patience
-        while !notes.isOver.load(ordering: .acquiring) && !broker.isAtRest(butFor: 0) {
+        while !notes.isOver.load(ordering: .acquiring) && !broker.fileEngine.isAtRest(butFor: 0) {
             // One whose look for work fails makes it again when time has passed.
-            if broker.scheduler.time(of: .pollOthers) != nil, broker.scheduler.isAtRest(butFor: 0) { return }
+            if broker.fileEngine.scheduler.time(of: .pollOthers) != nil,
+                broker.fileEngine.scheduler.isAtRest(butFor: 0)
+            {
+                return
+            }
             guard ContinuousClock.now < end else { return notes.fault("it does not come to rest") }
             await Task.yield()
         }

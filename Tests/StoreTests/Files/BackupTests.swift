@@ -70,8 +70,8 @@ import Testing
             return .success
         }
         for lane in 0..<3 { try await broker.enqueue(Note("n", in: "q\(lane)")) }
-        try await broker.store.setGate("for a time", isOpen: true, isKept: false, spread: .zero)
-        try await broker.store.setGate("kept", isOpen: true, isKept: true, spread: .zero)
+        try await broker.fileEngine.store.setGate("for a time", isOpen: true, isKept: false, spread: .zero)
+        try await broker.fileEngine.store.setGate("kept", isOpen: true, isKept: true, spread: .zero)
         try await running(broker) {
             try await started.received(3)
             // A second action behind each that runs.

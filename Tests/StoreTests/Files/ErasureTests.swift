@@ -82,7 +82,7 @@ import Testing
             #expect(!database)
             // The free pages that they stood on are there still.
             try await #expect(
-                broker.store.read { try $0.pragma("freelist_count") } != "0"
+                broker.fileEngine.store.read { try $0.pragma("freelist_count") } != "0"
             )
         }
         await broker.close()

@@ -75,7 +75,7 @@ struct HostileFileTests {
         try await #expect(broker.actionCount() == (isInnocuous ? 2 : 1))
         calls.withLock { $0 = [] }
         let view = await Task {
-            try await broker.store.write(sync: .later) {
+            try await broker.fileEngine.store.write(sync: .later) {
                 try $0.connection.prepare("SELECT id FROM sluice_holds").hasRow()
             }
         }.result
@@ -119,7 +119,7 @@ struct HostileFileTests {
         try await broker.enqueue(Note("after"))
         try await #expect(broker.actionCount() == 2)
         try await #expect(
-            broker.store.read { try $0.prepare("SELECT count(*) FROM t").first { $0.int(0) } } == 2
+            broker.fileEngine.store.read { try $0.prepare("SELECT count(*) FROM t").first { $0.int(0) } } == 2
         )
         await broker.close()
     }
@@ -154,14 +154,16 @@ struct HostileFileTests {
         let site = try await site(planting: "CREATE TABLE own (a)")
         let broker = try await site.broker()
         let code = await refusal {
-            try await broker.store.write(sync: .later) { transaction in
+            try await broker.fileEngine.store.write(sync: .later) { transaction in
                 try transaction.connection.execute("PRAGMA writable_schema = 1")
                 try transaction.connection.execute("DELETE FROM sqlite_schema WHERE name = 'own'")
             }
         }
         #expect(code == .storage)
         try await #expect(
-            broker.store.read { try $0.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'own'").hasRow() }
+            broker.fileEngine.store.read {
+                try $0.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'own'").hasRow()
+            }
         )
         await broker.close()
     }
@@ -173,7 +175,9 @@ struct HostileFileTests {
         )
         let broker = try await site.broker()
         for (name, value) in [("cache_size", "-65536"), ("trusted_schema", "0"), ("user_version", "7")] {
-            let actual = try await broker.store.write(sync: .later) { try $0.connection.pragma(name) }
+            let actual = try await broker.fileEngine.store.write(sync: .later) {
+                try $0.connection.pragma(name)
+            }
             #expect(actual == value)
         }
         await broker.close()

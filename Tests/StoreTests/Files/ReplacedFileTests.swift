@@ -135,7 +135,7 @@ import Testing
         let broker = try await site.broker { $0.file.watchesWAL = false }
         try await broker.enqueue(Note("a"))
         let run = Task { try await broker.run() }
-        try await until { broker.hasLookedAround }
+        try await until { broker.fileEngine.hasLookedAround }
         let application = try Connection(path: #require(site.file).path, mode: .write)
         application.setBusyTimeout(patience)
         try erase(application)

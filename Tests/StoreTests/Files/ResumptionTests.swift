@@ -19,7 +19,7 @@ import Testing
         try await broker.enqueue(Note("1"))
         await broker.suspend()
         let write = Task { try await broker.enqueue(Note("2")) }
-        try await until { broker.store.writer.load.waiting == 1 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         let read = Task { try await broker.actionCount() }
         let other = try TemporaryFile()
         try await openAndClose(other.path)
@@ -75,16 +75,16 @@ import Testing
         let broker = try await site.broker { $0.file.vfs = disk.name }
         await broker.suspend()
         let write = Task { try await broker.enqueue(Note("1")) }
-        try await until { broker.store.writer.load.waiting == 1 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         disk.setReadOnly()
         #expect(await refusal { try await broker.resume() } == .readOnly)
-        #expect(broker.isSuspended && broker.store.writer.load.waiting == 1)
+        #expect(broker.isSuspended && broker.fileEngine.store.writer.load.waiting == 1)
         disk.setWritable()
         try await broker.resume()
         _ = try await write.value
         await broker.suspend()
         let vain = Task { try await broker.enqueue(Note("2")) }
-        try await until { broker.store.writer.load.waiting == 1 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         disk.setReadOnly()
         await broker.close()
         #expect(await refusal { try await vain.value } == .readOnly)

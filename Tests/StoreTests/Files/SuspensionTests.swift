@@ -16,11 +16,11 @@ import Testing
         let broker = try await site.broker {
             $0.file.prepareConnection = { prepared.append(Int(bitPattern: $0)) }
         }
-        #expect(broker.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
+        #expect(broker.fileEngine.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
         await broker.suspend()
-        #expect(broker.store.writerAddress.load(ordering: .acquiring) == 0)
+        #expect(broker.fileEngine.store.writerAddress.load(ordering: .acquiring) == 0)
         try await broker.resume()
-        #expect(broker.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
+        #expect(broker.fileEngine.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
         #expect(prepared.elements.count == 2)
         await broker.close()
     }
@@ -81,15 +81,15 @@ import Testing
         await broker.suspend()
         #expect(broker.isSuspended)
         let first = Task { try await broker.enqueue(Note("first")) }
-        try await until { broker.store.writer.load.waiting == 1 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         let cancelled = Task { try await broker.enqueue(Note("cancelled")) }
-        try await until { broker.store.writer.load.waiting == 2 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 2 }
         let second = Task { try await broker.enqueue(Note("second")) }
-        try await until { broker.store.writer.load.waiting == 3 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 3 }
         let read = Task { try await broker.actionCount() }
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
-        #expect(broker.store.writer.load.waiting == 2)
+        #expect(broker.fileEngine.store.writer.load.waiting == 2)
         try await broker.resume()
         #expect(try await first.value.id < second.value.id)
         #expect((0...2).contains(try await read.value))
@@ -113,11 +113,11 @@ import Testing
         try await broker.enqueue([Note("1"), Note("2")])
         try await running(broker) {
             try await started.received()
-            try await until { broker.isAtRest(butFor: 1) }
+            try await until { broker.fileEngine.isAtRest(butFor: 1) }
             await broker.suspend()
             end.send()
             try await ended.received()
-            try await until { broker.store.writer.load.waiting == 1 }
+            try await until { broker.fileEngine.store.writer.load.waiting == 1 }
             #expect(started.elements.count == 1)
             try await broker.resume()
             try await ended.received(2)
@@ -205,15 +205,15 @@ import Testing
         try await broker.enqueue(Note("1"))
         await broker.suspend()
         let run = Task { try await broker.run() }
-        try await until { broker.store.writer.load.waiting == 1 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         try await broker.resume()
         try await started.received()
-        try await until { broker.isAtRest(butFor: 1) }
+        try await until { broker.fileEngine.isAtRest(butFor: 1) }
         await broker.suspend()
         let stop = Task { await broker.stop() }
-        try await until { broker.life.withLock { $0.state == .stopping } }
+        try await until { broker.fileEngine.life.withLock { $0.state == .stopping } }
         end.send()
-        try await until { broker.store.writer.load.waiting == 1 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         try await broker.resume()
         await stop.value
         try await run.value
@@ -221,7 +221,7 @@ import Testing
 
         await broker.suspend()
         let enqueue = Task { try await broker.enqueue(Note("2")) }
-        try await until { broker.store.writer.load.waiting == 1 }
+        try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         await broker.close()
         _ = try await enqueue.value
         #expect(await refusal { try await broker.resume() } == nil)

@@ -140,9 +140,9 @@ extension PowerLossTests {
                 try await group.waitForAll()
             }
             // What follows begins the log anew.
-            try await broker.store.checkpointPinnedWAL()
+            try await broker.fileEngine.store.checkpointPinnedWAL()
             try await converse(0, with: broker, journal)
-            if round == 1 { try await broker.store.sync() }
+            if round == 1 { try await broker.fileEngine.store.sync() }
         }
         // What the next round finds.
         for lane in 0..<Self.lanes {

@@ -28,7 +28,7 @@ import Testing
 
     /// Has the brokers notice what the others have committed.
     private func exchange(_ brokers: Broker...) async throws {
-        for broker in brokers { try await broker.store.readForeignChanges() }
+        for broker in brokers { try await broker.fileEngine.store.readForeignChanges() }
     }
 
     /// What kills the process that a broker stands for.
@@ -118,7 +118,7 @@ import Testing
         let runs = Because.running(since: site.clock.now.date, attempt: 1)
         try await #expect(broker.status(of: "notes").because == [runs, .owned(by: "process 4711")])
         try await running(broker) {
-            try await until { broker.life.withLock { $0.hasLookedAround } }
+            try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }
             try await #expect(broker.status(of: "notes").because == [runs, .owned(by: "process 4711")])
         }
         let shown = "SELECT state || ' ' || coalesce(process, 0) FROM sluice_queues"
@@ -157,11 +157,11 @@ import Testing
         _ = try await log.wait(forCount: 1)
         try await running(b) {
             // What it has found to claim is claimed behind its look.
-            try await until { b.isAtRest(butFor: 0) }
+            try await until { b.fileEngine.isAtRest(butFor: 0) }
             goOn.send()
             _ = try await log.wait(forCount: 2)
             #expect(log.elements == ["a 1", "a 2"])
-            #expect(!b.scheduler.isIdle)
+            #expect(!b.fileEngine.scheduler.isIdle)
             switch leaving {
             case .byAndBy: site.clock.advance(by: .seconds(1))
             case .stop:
@@ -172,7 +172,7 @@ import Testing
                 }
             case .death:
                 try kill(1)
-                try await b.store.takeOffDead()
+                try await b.fileEngine.store.takeOffDead()
             }
             _ = try await log.wait(forCount: 3)
             #expect(log.elements.last == "b 3")
@@ -201,16 +201,16 @@ import Testing
         _ = try await started.wait(forCount: 1)
         try await running(b) {
             async let stop: Void = a.stop(grace: .seconds(300))
-            try await until { !a.isRunning }
+            try await until { !a.fileEngine.isRunning }
             func lease() throws -> String {
                 try site.rows("SELECT lease_until_us FROM sluice_runner_rows WHERE pid = 1")[0]
             }
             for _ in 0..<5 {
                 let before = try lease()
-                try await until { a.scheduler.time(of: .renewLease) != nil }
+                try await until { a.fileEngine.scheduler.time(of: .renewLease) != nil }
                 site.clock.advance(by: .seconds(10))
                 try await until { try lease() != before }
-                try await b.store.takeOffDead()
+                try await b.fileEngine.store.takeOffDead()
             }
             #expect(started.elements == ["a 1"])
             goOn.send()
@@ -270,15 +270,15 @@ import Testing
         try await started.received()
         try await running(b) {
             // It is the other's by now.
-            try await until { b.isAtRest(butFor: 0) }
+            try await until { b.fileEngine.isAtRest(butFor: 0) }
             goOn.send()
             try await until { a.statistics.retried == 1 }
             // Its process dies: it renews nothing and looks at nothing any more.
-            await a.store.close()
+            await a.fileEngine.store.close()
             try kill(1)
             try await site.clock.waitForSleeper(untilUptime: .seconds(1))
             site.clock.advance(by: .seconds(1))
-            try await until { !b.store.runners.hasOthers }
+            try await until { !b.fileEngine.store.runners.hasOthers }
             try await site.clock.waitForSleeper(untilUptime: .seconds(20))
             #expect(log.elements.isEmpty)
             site.clock.advance(by: .seconds(19))
@@ -312,7 +312,7 @@ import Testing
             try await running(b) {
                 // A freeze: for those who look, its process is gone.
                 try kill(1)
-                try await b.store.takeOffDead()
+                try await b.fileEngine.store.takeOffDead()
                 _ = try await started.wait(forCount: 3)
                 #expect(started.elements == ["a 1", "b 1", "b 2"])
             }

@@ -167,7 +167,7 @@ import Testing
         let (from, to) = (try await site.broker(), try await other.broker())
         let keys = [SortKey.composite(.text("a\tb\n"), .real(-0.5)), .composite(.text(""), .real(.infinity))]
         try await from.enqueue(keys.enumerated().map { Note("\($0)", order: $1) })
-        let page = try await from.store.page(
+        let page = try await from.fileEngine.store.page(
             of: QueuePattern.all.form(),
             after: ActionID(rawValue: 0),
             limit: 9,

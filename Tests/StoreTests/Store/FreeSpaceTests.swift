@@ -34,11 +34,11 @@ struct FreeSpaceTests {
         }
         let kept = try await broker.enqueue(raw: [RawAction(queue: "kept", kind: "k", payload: large)])
         let path = try #require(site.file).path
-        try await broker.store.checkpointPinnedWAL()
+        try await broker.fileEngine.store.checkpointPinnedWAL()
         let full = try #require(DatabaseFile.byteCount(of: path))
         _ = try await broker.cancel(queues: "drained")
         // Each write comes behind the upkeep that is due: a step, and then the checkpoint that cuts the file.
-        for _ in 0..<40 { try await broker.store.checkpointPinnedWAL() }
+        for _ in 0..<40 { try await broker.fileEngine.store.checkpointPinnedWAL() }
         let drained = try #require(DatabaseFile.byteCount(of: path))
         #expect(full > 24_000_000 && drained < 12_000_000, "\(full), then \(drained)")
         #expect(try await broker.actionSummaries("kept", limit: 2).map(\.id) == kept)
@@ -57,7 +57,7 @@ struct FreeSpaceTests {
         application.close()
         let before = try #require(DatabaseFile.byteCount(of: path))
         let broker = try await site.broker()
-        for _ in 0..<10 { try await broker.store.checkpointPinnedWAL() }
+        for _ in 0..<10 { try await broker.fileEngine.store.checkpointPinnedWAL() }
         await broker.close()
         #expect(try #require(DatabaseFile.byteCount(of: path)) >= before)
     }

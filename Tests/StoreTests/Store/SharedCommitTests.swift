@@ -44,9 +44,9 @@ import Testing
         let (queues, each) = (32, 50)
         let notes = (0..<queues * each).map { Note("\($0)", in: QueueName("q/\($0 % queues)")) }
         try await broker.enqueue(notes)
-        let before = broker.store.turns.count
+        let before = broker.fileEngine.store.turns.count
         try await running(broker) { await broker.waitUntilIdle() }
-        let commits = broker.store.turns.count - before
+        let commits = broker.fileEngine.store.turns.count - before
         #expect(broker.statistics.succeeded == notes.count)
         #expect(commits < notes.count / 2, "\(commits) commits")
         await broker.close()

@@ -3,7 +3,7 @@ internal import Logging
 package import Sluice
 
 /// Reads about the server and the schema; each is one statement that changes nothing.
-extension PostgresBroker {
+extension ServerEngine {
     /// Returns what concerns the health of the queues and of their server.
     package func health() async throws(SluiceError) -> PostgresHealth {
         var health = PostgresHealth()

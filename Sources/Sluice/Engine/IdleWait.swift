@@ -1,3 +1,5 @@
+package import Logging
+
 /// The work that an idle broker still waits for.
 package struct IdleWait: Sendable {
     /// How many of the broker's queues wait for a time, or run in another process.
@@ -18,5 +20,14 @@ package struct IdleWait: Sendable {
         case .now: delay = .zero
         case .later(let time): delay = time
         }
+    }
+
+    /// Logs a wait, once it is long; returns whether it did.
+    package func noteIfLong(_ logger: Logger) -> Bool {
+        guard isLong else { return false }
+        var facts: Logger.Metadata = ["queues": "\(queueCount)"]
+        if let delay { facts["delay"] = "\(delay)" }
+        logger.notice("waiting until idle: work is left for later", metadata: facts)
+        return true
     }
 }

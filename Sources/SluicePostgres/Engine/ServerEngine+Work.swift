@@ -4,11 +4,11 @@ package import Sluice
 internal import Synchronization
 
 /// The work that is left in the queues of some patterns, for a worker that ends by itself.
-extension PostgresBroker {
+extension ServerEngine {
     /// Returns the work of the queues of some patterns; each queue counts once.
     ///
     /// - Parameter isEnough: Stop reading when something is due; then the counts are not complete.
-    package func workLeft(
+    private func work(
         _ patterns: [QueuePattern],
         isEnough: Bool = false
     ) async throws(SluiceError) -> WorkLeft {
@@ -49,28 +49,25 @@ extension PostgresBroker {
     }
 
     /// Returns the work of the queues of some patterns, apart from that of other workers.
-    package func workLeftHere(_ patterns: [QueuePattern]) async throws(SluiceError) -> WorkLeft {
+    package func workLeft(
+        _ patterns: [QueuePattern],
+        isEnough: Bool
+    ) async throws(SluiceError) -> WorkLeft {
         var running = 0
         for pattern in try Self.widest(patterns) {
             let sql = "SELECT count(*) AS count FROM @sluice_statuses($1, '{running}', 1000000)"
             let rows = try await read("counting what runs", sql, [pattern.rawValue])
             running += Int(rows.first?.integer("count") ?? 0)
         }
-        let left = try await workLeft(patterns)
+        let left = try await work(patterns)
         let elsewhere = min(max(running - activeCount, 0), left.dueCount)
         return left.apart(elsewhere)
     }
 
-    /// Waits until a running broker has nothing left to run or to wait for in the queues of some patterns.
-    ///
     /// An error of the server may pass, and is waited for.
-    ///
-    /// - Parameters:
-    ///   - limit: Returns already if the remaining work is due only after this time, or runs elsewhere.
-    ///   - report: Called, until it returns `true`, while only a time can end the wait.
     package func waitUntilIdle(
         _ patterns: [QueuePattern],
-        within limit: Duration? = nil,
+        within limit: Duration?,
         telling report: (IdleWait) -> Bool
     ) async {
         let start = options.clock.uptime
@@ -105,9 +102,9 @@ extension PostgresBroker {
         _ patterns: [QueuePattern],
         countsOthers: Bool
     ) async throws(SluiceError) -> WorkLeft {
-        let left = try await workLeft(patterns, isEnough: true)
+        let left = try await work(patterns, isEnough: true)
         guard !countsOthers, left.next == .now, activeCount == 0 else { return left }
-        return try await workLeftHere(patterns).apart(nil)
+        return try await workLeft(patterns, isEnough: false).apart(nil)
     }
 
     /// The patterns whose queues no other one of them has.

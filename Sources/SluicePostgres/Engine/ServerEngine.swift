@@ -1,41 +1,19 @@
 #if PostgreSQL
 internal import Logging
-#if ServiceLifecycle
-public import ServiceLifecycle
-#endif
-public import Sluice
+package import Sluice
 internal import Synchronization
 
-#if canImport(FoundationEssentials)
-internal import FoundationEssentials
-#else
-internal import Foundation
-#endif
-
-/// Runs the queues of a PostgreSQL database, which any number of processes on any machines share.
-///
-/// ```swift
-/// let broker = try await PostgresBroker("postgres://app@db.example/app")
-/// try broker.route("conversation/*", SendMessage.self) { message, attempt in
-///     try await server.send(message.text, key: attempt.idempotencyKey)
-///     return .success
-/// }
-/// try await broker.enqueue(SendMessage(…))
-/// try await broker.run()
-/// ```
-///
-/// Actions, routes, handlers, policies and guarantees are those of `Broker`; what differs is on the page of
-/// this product. An action is as durable as a commit of the server.
-public final class PostgresBroker: Sendable {
+/// Runs the queues of a schema of PostgreSQL, as one worker of those that share it.
+package final class ServerEngine: Engine {
     let options: BrokerOptions
     let server: PostgresOptions
     let book: RouteBook
-    let runner: AttemptRunner
+    package let runner: AttemptRunner
     let loop: PostgresLoop
     let enqueuer: PostgresEnqueuer
     /// For reads and the acts of operators.
     let calls: PostgresConnection
-    let observers: Observers
+    package let observers: Observers
     let interest: Interest
     let life = Mutex(Life())
 
@@ -47,22 +25,9 @@ public final class PostgresBroker: Sendable {
         var ended: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// Connects to a server; missing tables are made, by one process at a time.
-    ///
-    /// - Parameters:
-    ///   - url: A connection string of libpq, such as `postgres://user@host/database?sslmode=verify-full`.
-    ///     Passwords, certificates and defaults are those of libpq: `~/.pgpass`, `PGSSLROOTCERT` and others.
-    ///   - options: What differs from the defaults of every broker; `BrokerOptions/file` has no effect.
-    ///   - server: What differs from the defaults of the server.
-    /// - Throws: `SluiceError/Code/cannotOpen`, `newerSchema`, `invalidOptions` and errors of the server.
-    public init(
-        _ url: String,
-        options: BrokerOptions = BrokerOptions(),
-        server: PostgresOptions = PostgresOptions()
-    ) async throws(SluiceError) {
-        try options.validate()
+    init(_ url: String, _ server: PostgresOptions, _ parts: EngineParts) async throws(SluiceError) {
         try server.validate()
-        (self.options, self.server) = (options, server)
+        (options, book, self.server) = (parts.options, parts.book, server)
         let address = PostgresAddress(url: url, schema: server.schema)
         let clock: (@Sendable () -> Timestamp)? =
             server.setsServerClock ? { @Sendable [clock = options.clock] in clock.now } : nil
@@ -77,7 +42,6 @@ public final class PostgresBroker: Sendable {
             await calls.close()
             throw error.error(doing: "opening the schema '\(server.schema)'")
         }
-        book = RouteBook(options)
         interest = Interest(options.logger)
         observers = Observers(interest)
         loop = PostgresLoop(
@@ -87,6 +51,7 @@ public final class PostgresBroker: Sendable {
             options,
             server,
             observers,
+            PostgresOrigin(schema: server.schema, parts.broker),
             listener: server.listens
                 ? PostgresConnection(PostgresAddress(url: server.listeningURL ?? url, schema: server.schema))
                 : nil
@@ -94,16 +59,10 @@ public final class PostgresBroker: Sendable {
         runner = AttemptRunner(source: loop, reader: book.reader, drafter: book.drafter, options: options)
         enqueuer = PostgresEnqueuer(PostgresConnection(address, clock: clock), options)
         loop.connect(runner)
-        loop.origin.connect(self)
     }
 
-    /// What the broker has done since it was opened.
-    public var statistics: Statistics { runner.statistics }
-
-    /// Closes the broker after its handlers have returned; later calls throw `SluiceError/Code/closed`.
-    public func close(grace: Duration? = nil) async {
-        runner.ensureNotInHandler("close(grace:)")
-        await stop(grace: grace)
+    package func close(grace: Duration) async {
+        await beginStop(grace: grace)()
         life.withLock { $0.state = .closed }
         await enqueuer.close()
         await loop.close()
@@ -165,10 +124,4 @@ func pause(_ tries: Int, atMost limit: Duration = .seconds(5)) async {
     // A cancelled task tries at once. The time is the real one: a server is waited for.
     try? await ContinuousClock().sleep(for: longest * Double.random(in: 0.5...1))
 }
-
-extension PostgresBroker: ActionBroker {}
-
-#if ServiceLifecycle
-extension PostgresBroker: Service {}
-#endif
 #endif

@@ -1,19 +1,10 @@
 #if PostgreSQL
 internal import Logging
-public import Sluice
+package import Sluice
 internal import Synchronization
 
-extension PostgresBroker {
-    /// Runs the queues until ``stop(grace:)`` is called or the task is cancelled: see `Broker/run()`.
-    ///
-    /// Any number of processes may run the queues of a schema. If the server cannot be reached, the call
-    /// waits until it can; handlers are cancelled before the lease ends.
-    ///
-    /// A broker is a `Service` of swift-service-lifecycle, with the trait `ServiceLifecycle`: a graceful
-    /// shutdown stops it with `BrokerOptions/stopGrace`.
-    ///
-    /// - Throws: `SluiceError` `alreadyRunning`, `closed`, and errors of the server that do not pass.
-    public func run() async throws {
+extension ServerEngine {
+    package func run() async throws {
         try life.withLock { life throws(SluiceError) in
             switch life.state {
             case .idle: (life.state, life.runs) = (.running, life.runs + 1)
@@ -38,16 +29,9 @@ extension PostgresBroker {
         }
     }
 
-    /// Stops the broker and waits until no handler runs: see `Broker/stop(grace:)`.
-    public func stop(grace: Duration? = nil) async {
-        runner.ensureNotInHandler("stop(grace:)")
-        await beginStop(grace: grace)()
-    }
-
-    /// Begins to stop the broker; returns what waits until no handler runs.
-    package func beginStop(grace: Duration? = nil) -> @Sendable () async -> Void {
+    package func beginStop(grace: Duration) -> @Sendable () async -> Void {
         guard life.withLock({ $0.state == .running }) else { return {} }
-        requestStop(grace: grace ?? options.stopGrace)
+        requestStop(grace: grace)
         return { [self] in await waitUntilEnded() }
     }
 
@@ -101,24 +85,12 @@ extension PostgresBroker {
 
     var isRunning: Bool { life.withLock { $0.state == .running } }
 
-    /// Waits until a running broker has nothing left to run or to wait for: see `Broker/waitUntilIdle()`.
-    public func waitUntilIdle() async {
-        runner.ensureNotInHandler("waitUntilIdle()")
-        await waitUntilIdle([.all]) { _ in true }
+    package func waitUntilIdle(_ form: QueuePattern.Form) async {
+        await waitUntilIdle([QueuePattern(form.rawValue)], within: nil) { $0.noteIfLong(options.logger) }
     }
 
-    /// Waits until the queues of a pattern have nothing left to run or to wait for: see
-    /// `Broker/waitUntilIdle(_:)`.
-    public func waitUntilIdle(_ pattern: QueuePattern) async throws(SluiceError) {
-        runner.ensureNotInHandler("waitUntilIdle(_:)", ofQueuesOf: try pattern.form())
-        await waitUntilIdle([pattern]) { _ in true }
-    }
-
-    /// Waits until an action has ended: see `Broker/settled(_:)`.
-    ///
-    /// How an action has ended that another process has settled is known while its deduplication key is kept;
-    /// else it is `ActionEnd/unknown`.
-    public func settled(_ action: ActionID) async throws -> ActionEnd {
+    /// How an action has ended that another process has settled is known while its deduplication key is kept.
+    package func settled(_ action: ActionID) async throws -> ActionEnd {
         while true {
             try Task.checkCancellation()
             let (count, wasActive) = (loop.changes.count, loop.isActive(action))

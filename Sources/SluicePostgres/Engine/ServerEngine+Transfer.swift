@@ -2,12 +2,10 @@
 package import Sluice
 
 /// Actions on their way between this schema and a file or another schema.
-extension PostgresBroker {
-    /// Returns waiting and running actions, in the order in which they were enqueued: see `Store/page`.
-    ///
+extension ServerEngine {
     /// The limit of the payloads' bytes is approximate; only the page after the last is empty.
     package func exportPage(
-        _ pattern: QueuePattern,
+        _ form: QueuePattern.Form,
         after last: ActionID,
         limit: Int,
         byteLimit: Int
@@ -21,7 +19,7 @@ extension PostgresBroker {
         let rows = try await read(
             "reading actions",
             sql,
-            [pattern.rawValue, "\(last)", "\(limit)", "\(byteLimit)"]
+            [form.rawValue, "\(last)", "\(limit)", "\(byteLimit)"]
         )
         return rows.map { row in
             var action = TransferredAction(
@@ -41,16 +39,15 @@ extension PostgresBroker {
         }
     }
 
-    /// Returns the actions whose place is not that of their arrival: see `Store/movedActions`.
     package func movedActions(
-        _ pattern: QueuePattern
+        _ form: QueuePattern.Form
     ) async throws(SluiceError) -> (first: [ActionID], last: [ActionID]) {
         let sql = "SELECT front FROM @sluice_export_front($1) AS front"
-        let rows = try await read("reading the order", sql, [pattern.rawValue])
+        let rows = try await read("reading the order", sql, [form.rawValue])
         return (rows.map { ActionID(rawValue: $0.integer("front") ?? 0) }, [])
     }
 
-    /// Enqueues actions of a file or another schema, all or none, in their order; refuses what it would lose.
+    /// Refuses what it would lose.
     package func take(_ actions: [TransferredAction]) async throws -> [ActionID?] {
         for action in actions { try Self.checkCapacity(for: action) }
         let ids = try await enqueuer.enqueue(actions.map { try book.drafter.draft($0) })

@@ -2,19 +2,17 @@
 package import Sluice
 
 /// A payload that is not selected is neither read nor sent.
-extension PostgresBroker: OutlineLists {
+extension ServerEngine {
     package func actionOutlines(
-        _ pattern: QueuePattern,
+        _ form: QueuePattern.Form,
         limit: Int
     ) async throws(SluiceError) -> [ActionOutline] {
-        _ = try pattern.form()
-        guard limit > 0 else { return [] }
         let times = ["next_attempt_at", "not_before", "running_since", "enqueued_at"]
             .map { "\(microseconds($0)) AS \($0)" }.joined(separator: ", ")
         let rows = try await read(
             "reading actions",
             "SELECT id, kind, attempts, last_error, \(times) FROM @sluice_summaries($1, $2)",
-            [pattern.rawValue, "\(min(limit, Int(Int32.max)))"]
+            [form.rawValue, "\(min(limit, Int(Int32.max)))"]
         )
         return rows.map { row in
             ActionOutline(
@@ -31,13 +29,10 @@ extension PostgresBroker: OutlineLists {
     }
 
     package func deadLetterOutlines(
-        _ pattern: QueuePattern,
-        cause: DeadLetterCause?,
+        _ filter: DeadLetterFilter,
         after last: DeadLetterPlace?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetterOutline] {
-        _ = try pattern.form()
-        guard limit > 0 else { return [] }
         let rows = try await read(
             "reading dead letters",
             """
@@ -45,7 +40,7 @@ extension PostgresBroker: OutlineLists {
             FROM @sluice_dead_letters($1, $2, $3, $4, $5)
             """,
             [
-                pattern.rawValue, cause?.rawValue, last?.diedAt.postgresText,
+                filter.form.rawValue, filter.cause?.rawValue, last?.diedAt.postgresText,
                 last.map { "\($0.id)" }, "\(min(limit, Int(Int32.max)))",
             ]
         )

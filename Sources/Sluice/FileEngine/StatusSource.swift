@@ -4,10 +4,10 @@ internal import HashTreeCollections
 struct StatusSource: StateSource {
     typealias State = QueueStatus
 
-    let broker: Broker
+    let engine: FileEngine
     let form: QueuePattern.Form
 
-    init(_ broker: Broker, _ form: QueuePattern.Form) { (self.broker, self.form) = (broker, form) }
+    init(_ engine: FileEngine, _ form: QueuePattern.Form) { (self.engine, self.form) = (engine, form) }
 
     func note(_ event: QueueEvent, _ known: Known, isReading: Bool, in dirty: inout DirtyStates) {
         // Gates and holds have no queue, and may affect any.
@@ -28,7 +28,7 @@ struct StatusSource: StateSource {
         _ dirty: DirtyStates,
         _ known: Known
     ) async throws(SluiceError) -> (matching: [QueueStatus], gone: [QueueStatus]) {
-        let matching = try await broker.statuses(
+        let matching = try await engine.statuses(
             of: form,
             among: dirty.isAll ? nil : dirty,
             in: nil,

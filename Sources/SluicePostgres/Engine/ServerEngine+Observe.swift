@@ -1,21 +1,17 @@
 #if PostgreSQL
-public import Sluice
+package import Sluice
 
 /// Observing what happens in this process at once, and what others do while the broker runs or polls.
-extension PostgresBroker {
-    /// Returns the events of this broker's own attempts from now on: see `Broker/events(buffering:)`.
-    public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
-        QueueEvents(observers, buffering)
-    }
+extension ServerEngine {
+    /// The server says nothing of what changes, so that nothing is begun.
+    package func isObserved() {}
 
-    /// Returns the states of a selection, then the differences: see `Broker/observe(actions:after:)`.
-    ///
     /// All states of the selection are read after each change of this process, and once in each
     /// ``PostgresOptions/pollInterval`` for those of others; more than 1,000 less often, so that reading
     /// takes a hundredth of the time.
-    public func observe(
+    package func observe(
         actions selection: ActionSelection,
-        after position: ActionPosition? = nil
+        after position: ActionPosition?
     ) -> ActionUpdates {
         observers.polled(after: position, clock: options.clock, every: server.pollInterval) {
             [self] () throws(SluiceError) -> [ActionState] in
@@ -40,15 +36,13 @@ extension PostgresBroker {
         return try await states("pattern => $1, counts => false", [pattern.rawValue])
     }
 
-    /// Returns the statuses of a pattern's queues, then the differences: see
-    /// `Broker/observe(statuses:after:)`.
-    public func observe(
+    package func observe(
         statuses pattern: QueuePattern,
-        after position: StatusPosition? = nil
+        after position: StatusPosition?
     ) -> QueueStatusListUpdates {
         observers.polled(after: position, clock: options.clock, every: server.pollInterval) {
             [self] () throws(SluiceError) -> [QueueStatus] in
-            try await statuses(matching: pattern, in: nil, limit: .max)
+            try await statuses(matching: pattern.form(), in: nil, limit: .max)
         } gone: { (known: [QueueStatus]) throws(SluiceError) -> [QueueStatus] in
             known.map(\.queue).sorted { $0.rawValue < $1.rawValue }.map(QueueStatus.empty)
         }

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Synchronization
 
-extension Broker {
+extension FileEngine {
     /// Polls for commits of other connections at once, without waiting for the result.
     package func lookForCommits() {
         guard wakeUps != nil || store.isReadOnly, isRunning || isWatched else { return }

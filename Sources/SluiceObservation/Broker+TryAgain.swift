@@ -1,6 +1,6 @@
 internal import Sluice
 
-extension ActionBroker {
+extension Broker {
     /// Lets an action be tried now: its queue does not wait any more, or it is not a dead letter any more.
     ///
     /// - Returns: Whether that has changed anything.

@@ -1,50 +1,41 @@
 #if PostgreSQL
-public import Sluice
+package import Sluice
 
-/// Reading the queues, as `Broker` does; each read has a snapshot of its own.
-extension PostgresBroker {
-    /// Returns the state of a queue, with all reasons why it does not move: see `Broker/status(of:)`.
-    public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
-        try queue.validate()
+/// Reading the queues; each read has a snapshot of its own.
+extension ServerEngine {
+    package func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus? {
         let rows = try await read(
             "reading a status",
             QueueFactRow.sql("@sluice_status($1)"),
             [queue.rawValue]
         )
         return rows.first.map { QueueFactRow($0, own: loop.lease.worker, refusal: loop.refusal).status }
-            ?? .empty(queue)
     }
 
-    /// Returns the status of queues with work, by name: see `Broker/statuses(matching:in:limit:)`.
-    public func statuses(
-        matching pattern: QueuePattern = .all,
-        in states: Set<QueueStatus.State>? = nil,
-        limit: Int = 1_000
+    package func statuses(
+        matching form: QueuePattern.Form,
+        in states: Set<QueueStatus.State>?,
+        limit: Int
     ) async throws(SluiceError) -> [QueueStatus] {
-        _ = try pattern.form()
-        guard limit > 0 else { return [] }
         let rows = try await read(
             "reading statuses",
             QueueFactRow.sql("@sluice_statuses($1, $2::text[], $3)"),
             [
-                pattern.rawValue, states.map { PostgresArray.text($0.map(\.rawValue)) },
+                form.rawValue, states.map { PostgresArray.text($0.map(\.rawValue)) },
                 "\(min(limit, Int(Int32.max)))",
             ]
         )
         return rows.map { QueueFactRow($0, own: loop.lease.worker, refusal: loop.refusal).status }
     }
 
-    /// Returns what an action does or waits for, or how it ended: see `Broker/action(_:)`.
-    public func action(_ id: ActionID) async throws(SluiceError) -> ActionState {
+    package func action(_ id: ActionID) async throws(SluiceError) -> ActionState {
         let found = try await states("ids => $1::bigint[]", [PostgresArray.numbers([id.rawValue])])
-        return try await explained(found).first
+        return found.first
             ?? ActionState(id: id, phase: .ended(loop.end(of: id) ?? .unknown), details: nil)
     }
 
-    /// Returns the states of the actions and dead letters with a tag: see `Broker/actions(tag:limit:)`.
-    public func actions(tag: String, limit: Int = 100) async throws(SluiceError) -> [ActionState] {
-        guard limit > 0 else { return [] }
-        return try await explained(states("tag => $1, lim => $2", [tag, "\(min(limit, Int(Int32.max)))"]))
+    package func actions(tag: String, limit: Int) async throws(SluiceError) -> [ActionState] {
+        try await states("tag => $1, lim => $2", [tag, "\(min(limit, Int(Int32.max)))"])
     }
 
     func states(_ arguments: String, _ parameters: [String?]) async throws(SluiceError) -> [ActionState] {
@@ -59,52 +50,19 @@ extension PostgresBroker {
         }
     }
 
-    /// Adds the reasons for which the queues of waiting actions do not move.
-    private func explained(_ found: [ActionState]) async throws(SluiceError) -> [ActionState] {
-        var states: [ActionState] = []
-        var known: [QueueName: [Because]] = [:]
-        for state in found {
-            guard state.phase == .waiting, let details = state.details else {
-                states.append(state)
-                continue
-            }
-            let because: [Because]
-            if let found = known[details.queue] {
-                because = found
-            } else {
-                because = try await status(of: details.queue).because
-            }
-            known[details.queue] = because
-            states.append(
-                ActionState(
-                    id: state.id,
-                    phase: state.phase,
-                    ahead: state.ahead,
-                    because: because,
-                    details: details
-                )
-            )
-        }
-        return states
-    }
-
-    /// Returns waiting and running actions: see `Broker/actionSummaries(_:limit:)`.
-    public func actionSummaries(
-        _ pattern: QueuePattern = .all,
-        limit: Int = 100
+    package func actionSummaries(
+        _ form: QueuePattern.Form,
+        limit: Int
     ) async throws(SluiceError) -> [ActionSummary] {
-        _ = try pattern.form()
-        guard limit > 0 else { return [] }
         let rows = try await read(
             "reading actions",
             ActionSummaryRow.sql,
-            [pattern.rawValue, "\(min(limit, Int(Int32.max)))"]
+            [form.rawValue, "\(min(limit, Int(Int32.max)))"]
         )
         return rows.map { ActionSummaryRow($0).summary }
     }
 
-    /// Returns the number of waiting and running actions.
-    public func actionCount() async throws(SluiceError) -> Int {
+    package func actionCount() async throws(SluiceError) -> Int {
         let rows = try await read("counting actions", "SELECT @sluice_action_count() AS count")
         return Int(rows.first?.integer("count") ?? 0)
     }
@@ -145,8 +103,7 @@ extension PostgresBroker {
         )
     }
 
-    /// Returns the failed attempts of an action or dead letter, the oldest first.
-    public func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
+    package func failedAttempts(of action: ActionID) async throws(SluiceError) -> [FailedAttempt] {
         let sql = """
             SELECT number, outcome, error, \(microseconds("started_at")) AS started_at, \
             \(microseconds("ended_at")) AS ended_at FROM @sluice_failed_attempts($1)
@@ -163,8 +120,7 @@ extension PostgresBroker {
         }
     }
 
-    /// Returns the gates that have been opened or closed, by name.
-    public func gates() async throws(SluiceError) -> [Gate] {
+    package func gates() async throws(SluiceError) -> [Gate] {
         let sql = """
             SELECT gate, state, \(microseconds("since")) AS since, \(microseconds("opens_at")) AS opens_at \
             FROM @sluice_gates ORDER BY gate COLLATE "C"
@@ -181,13 +137,12 @@ extension PostgresBroker {
         }
     }
 
-    /// Returns what operators did, the newest first.
-    public func auditEntries(limit: Int = 100) async throws(SluiceError) -> [AuditEntry] {
+    package func auditEntries(limit: Int) async throws(SluiceError) -> [AuditEntry] {
         let sql = """
             SELECT \(microseconds("at")) AS at, operator, act, result FROM @sluice_audit \
             ORDER BY id DESC LIMIT $1
             """
-        let rows = try await read("reading the audit log", sql, ["\(max(limit, 0))"])
+        let rows = try await read("reading the audit log", sql, ["\(limit)"])
         return rows.map { row in
             AuditEntry(
                 time: row.date("at"),
@@ -198,14 +153,12 @@ extension PostgresBroker {
         }
     }
 
-    /// Returns the number of dead letters.
     package func deadLetterCount() async throws(SluiceError) -> Int {
         let rows = try await read("counting dead letters", "SELECT count(*) AS count FROM @sluice_dead")
         return Int(rows.first?.text("count") ?? "") ?? 0
     }
 
-    /// Returns the current holds, the oldest first.
-    public func holds() async throws(SluiceError) -> [Hold] {
+    package func holds() async throws(SluiceError) -> [Hold] {
         let sql = """
             SELECT id, scope, holder, reason, \(microseconds("since")) AS since, \
             \(microseconds("until")) AS until FROM @sluice_holds ORDER BY id

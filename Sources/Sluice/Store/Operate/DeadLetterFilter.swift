@@ -1,4 +1,0 @@
-struct DeadLetterFilter: Sendable {
-    var form = QueuePattern.Form.prefix([])
-    var cause: DeadLetterCause?
-}
