@@ -44,12 +44,13 @@ public struct ConnectionFinding: Sendable, Hashable, CustomStringConvertible {
     )
     static let synchronousBelowFull = ConnectionFinding(
         code: .synchronousBelowFull,
-        message: "its enqueues survive a loss of power only after broker.flush(): call that, or set "
+        message: "its enqueues survive a loss of power only after broker.file?.flush(): call that, or set "
             + "PRAGMA synchronous = FULL"
     )
     static let fullSyncOff = ConnectionFinding(
         code: .fullSyncOff,
-        message: "on this system a sync may end before the data is on the disk: call broker.flush() after "
+        message:
+            "on this system a sync may end before the data is on the disk: call broker.file?.flush() after "
             + "enqueues that must survive a loss of power, or set PRAGMA fullfsync = 1"
     )
     static let triggersOff = ConnectionFinding(

@@ -16,7 +16,7 @@ public struct FileOptions: Sendable {
     /// Registers functions and collations on the engine's writing connection, a `sqlite3 *`, if not `nil`.
     ///
     /// They serve the application's tables that ``Outcome/success(_:)`` writes to. The closure runs outside a
-    /// transaction when the file is opened, and again at each ``Broker/resume()``. Functions in triggers,
+    /// transaction when the file is opened, and again at each ``BrokerFile/resume()``. Functions in triggers,
     /// views, indexes or constraints must be registered with `SQLITE_INNOCUOUS`. The engine applies its own
     /// settings afterwards, and SQLite's hooks belong to it. If the closure throws, opening throws
     /// ``SluiceError/Code/connectionNotPrepared``.

@@ -10,7 +10,7 @@ extension BackgroundCoordinator {
     /// the task cancels running handlers, too. The call returns when all have returned; the broker is then
     /// not suspended. It can be called again.
     ///
-    /// - Throws: `SluiceError.Code.alreadyRunning`; errors of `Broker.run()` and `Broker.resume()`.
+    /// - Throws: `SluiceError.Code.alreadyRunning`; errors of `Broker.run()` and `BrokerFile.resume()`.
     ///   Being cancelled is a normal return, and so is a `Broker.stop(grace:)` by other code.
     public func run() async throws {
         guard let number = beginRun() else {
@@ -40,7 +40,7 @@ extension BackgroundCoordinator {
             case .run:
                 // This command is outdated: the state has changed since.
                 guard state.isRunning else { continue }
-                try await broker.resume()
+                try await broker.file?.resume()
                 isToRun = true
                 // If a stopped run has not ended yet, the next one begins after it.
                 if current == nil { current = start() }
@@ -107,7 +107,7 @@ extension BackgroundCoordinator {
         run?.isStopped = true
         run?.cancel()
         // Also for a handler that has outlived a stop, and whose outcome must be written.
-        try await broker.resume()
+        try await broker.file?.resume()
         guard let run else { return }
         await run.ended.wait()
         try run.result?.get()

@@ -23,9 +23,9 @@ internal import Synchronization
 /// - A return to the foreground cancels the request, and the broker runs at once.
 ///
 /// An extension and processing time are never held at the same time. Before either is given back, the broker
-/// is suspended (`Broker.suspend()`): no transaction is open and no lock is held. Enqueues then wait until
-/// the broker runs again. Code that the system wakes for another reason, such as a push, calls
-/// `Broker.resume()` before it enqueues. It then calls `Broker.suspend()`, which requests processing
+/// is suspended (`BrokerFile.suspend()`): no transaction is open and no lock is held. Enqueues then wait
+/// until the broker runs again. Code that the system wakes for another reason, such as a push, calls
+/// `BrokerFile.resume()` before it enqueues. It then calls `BrokerFile.suspend()`, which requests processing
 /// time.
 public final class BackgroundCoordinator: Sendable {
     /// A command for the task of ``run()``.

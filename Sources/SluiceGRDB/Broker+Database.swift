@@ -64,19 +64,6 @@ extension Broker {
         CommitNotice.give(to: self, of: database)
         return ids
     }
-
-    /// Returns the problems of a GRDB connection with this broker's file.
-    ///
-    /// ```swift
-    /// let findings = try await pool.writeWithoutTransaction { try broker.diagnose($0) }
-    /// ```
-    ///
-    /// Pass the writer; a pool's reader cannot write, which is a finding of its own.
-    ///
-    /// - Throws: `SluiceError` when SQLite cannot answer.
-    public func diagnose(_ database: Database) throws(SluiceError) -> [ConnectionFinding] {
-        try diagnose(database.handle())
-    }
 }
 
 extension Database {
@@ -86,6 +73,21 @@ extension Database {
             throw SluiceError(.otherDatabase, "GRDB has closed this connection")
         }
         return sqliteConnection
+    }
+}
+
+extension BrokerFile {
+    /// Returns the problems of a GRDB connection with this broker's file.
+    ///
+    /// ```swift
+    /// let findings = try await pool.writeWithoutTransaction { try broker.file?.diagnose($0) }
+    /// ```
+    ///
+    /// Pass the writer; a pool's reader cannot write, which is a finding of its own.
+    ///
+    /// - Throws: `SluiceError` when SQLite cannot answer.
+    public func diagnose(_ database: Database) throws(SluiceError) -> [ConnectionFinding] {
+        try diagnose(database.handle())
     }
 }
 #endif

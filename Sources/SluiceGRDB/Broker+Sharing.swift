@@ -25,8 +25,8 @@ extension Broker {
     ///     broker does not keep it.
     ///   - options: How the file is opened and its queues are run.
     ///   - keepsSettings: Whether the writer's settings stay unchanged. Then enqueues on a pool survive a
-    ///     loss of power only after `broker.flush()`, as GRDB gives pools `synchronous = NORMAL`. And GRDB's
-    ///     writes fail at once while the broker commits, unless the configuration has a busy mode.
+    ///     loss of power only after `broker.file?.flush()`, as GRDB gives pools `synchronous = NORMAL`. And
+    ///     GRDB's writes fail at once while the broker commits, unless the configuration has a busy mode.
     /// - Throws: `SluiceError` with `unsupportedDatabase` for a database in memory or a temporary one,
     ///   `readOnly` for one that was opened for reading only (read its queues with `Broker(file:options:)`
     ///   and the role `readOnly`), `connectionNotPrepared` when the writer refuses a setting, and errors of

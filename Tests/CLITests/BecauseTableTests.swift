@@ -143,7 +143,7 @@ import Testing
             try other.beginImmediate()
             defer { other.rollback() }
             clock.advance(by: .seconds(1))
-            while try await broker.health().lockedSince == nil { await Task.yield() }
+            while try await broker.fileEngine.store.health().lockedSince == nil { await Task.yield() }
             try await #expect(broker.status(of: "ready").because.map(Self.name) == ["locked"])
             _ = try await expect("ready", isShownAs: "locked")
         }

@@ -40,14 +40,14 @@ extension CrashChild {
         tell("actionCount") { _ = try await broker.actionCount() }
         tell("deadLetters") { _ = try await broker.deadLetters() }
         tell("hold") { _ = try await broker.hold("*", by: "child") }
-        tell("health") { _ = try await broker.health() }
-        tell("flush") { try await broker.flush() }
-        tell("backup") { try await broker.backup(to: "/nowhere") }
-        tell("resume") { try await broker.resume() }
+        tell("health") { _ = try await broker.fileEngine.store.health() }
+        tell("flush") { try await broker.file?.flush() }
+        tell("backup") { try await broker.file?.backup(to: "/nowhere") }
+        tell("resume") { try await broker.file?.resume() }
         tell("run") { try await broker.run() }
         tell("close") {
             await broker.waitUntilIdle()
-            await broker.suspend()
+            await broker.file?.suspend()
             await broker.stop()
             await broker.close()
             _ = try await broker.enqueue(job)
@@ -90,13 +90,13 @@ extension CrashChild {
         try await broker.enqueue(job)
         guard chdir(other) == 0 else { throw CrashChildError.usage }
         try await broker.enqueue(job)
-        await broker.suspend()
-        try await broker.resume()
+        await broker.file?.suspend()
+        try await broker.file?.resume()
         try await broker.enqueue(job)
         let depth = try await broker.status(of: job.queue).depth
         let summaries = try await broker.actionSummaries(limit: 10).count
-        let health = try await broker.health()
-        try await broker.backup(to: "copy.sqlite")
+        let health = try await broker.fileEngine.store.health()
+        try await broker.file?.backup(to: "copy.sqlite")
         try broker.route("lane/*", Job.self) { _, _ in .success }
         try await broker.run { await broker.waitUntilIdle() }
         let left = try await broker.actionCount()
@@ -112,11 +112,11 @@ extension CrashChild {
             for round in 0..<3 {
                 try await broker.enqueue((0..<50).map { Job(lane: $0, isPoison: false) })
                 _ = try await broker.statuses()
-                _ = try await broker.health()
+                _ = try await broker.fileEngine.store.health()
                 await broker.waitUntilIdle()
-                await broker.suspend()
-                try await broker.resume()
-                try await broker.backup(to: "\(file).copy\(round)")
+                await broker.file?.suspend()
+                try await broker.file?.resume()
+                try await broker.file?.backup(to: "\(file).copy\(round)")
             }
         }
         await broker.close()

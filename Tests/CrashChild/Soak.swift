@@ -108,8 +108,8 @@ final class Soak: Sendable {
         try await broker.endHold(hold)
         try await broker.purgeDeadLetters(keepingNewest: 10)
         if second % 7 == 3 {
-            await broker.suspend()
-            try await broker.resume()
+            await broker.file?.suspend()
+            try await broker.file?.resume()
         }
     }
 
@@ -143,7 +143,7 @@ extension Soak {
             ("resident", try Self.residentKilobytes),
             ("descriptors", try Self.count(in: "/proc/self/fd")),
             ("threads", try Self.count(in: "/proc/self/task")),
-            ("log", try await broker.health().walByteCount),
+            ("log", try await broker.fileEngine.store.health().walByteCount),
             ("file", try Self.byteCount(of: file)),
             ("p50", Int(times[times.count / 2] / .microseconds(1))),
             ("p99", Int(times[times.count * 99 / 100] / .microseconds(1))),

@@ -103,7 +103,8 @@ enum RowTarget {
         for status in try await broker.statuses() { _ = "\(status) \(status.because.map { "\($0)" })" }
         _ = try await broker.actionSummaries().map { "\($0)" }
         for letter in try await broker.deadLetters() { _ = try await broker.failedAttempts(of: letter.id) }
-        _ = "\(try await broker.holds()) \(try await broker.gates()) \(try await broker.health())"
+        _ = "\(try await broker.holds()) \(try await broker.gates())"
+        _ = try await broker.file?.health()
     }
 
     private static func work(_ broker: Broker) async throws {

@@ -17,7 +17,7 @@ struct SharingTests {
         let application = try Application(kind)
         let broker = try await application.broker()
         let findings = try await application.database.writeWithoutTransaction {
-            try broker.diagnose($0)
+            try #require(broker.file).diagnose($0)
         }
         #expect(findings == [])
         try await #expect(Self.settings(of: application) == ["wal", "2", "1", "0", "60000"])
@@ -30,14 +30,14 @@ struct SharingTests {
         let before = try await Self.settings(of: application)
         let broker = try await Broker(sharing: application.database, keepsSettings: true)
         let findings = try await application.database.writeWithoutTransaction {
-            try broker.diagnose($0)
+            try #require(broker.file).diagnose($0)
         }
         let after = try await Self.settings(of: application)
         #expect(findings.contains { $0.code == .synchronousBelowFull })
         #expect(before == after && after == ["wal", "1", "0", "1000", "60000"])
         // What holds then: durable when this has returned.
         try await application.database.write { _ = try broker.enqueue(Note("a"), in: $0) }
-        try await broker.flush()
+        try await broker.file?.flush()
         await broker.close()
     }
 

@@ -29,7 +29,7 @@ struct SuspendingTests {
         try await running(broker) {
             try await application.database.write { _ = try broker.enqueue(Note("before"), in: $0) }
             _ = try await done.wait(forCount: 1)
-            await broker.suspend()
+            await broker.file?.suspend()
             NotificationCenter.default.post(name: Database.suspendNotification, object: nil)
             // Those of idle connections, on SQLite's shared bytes: they keep nobody from reading or writing.
             #expect(try heldLocks(on: path).sorted() == ["READ 1073741826 1073742335", "READ 128 128"])
@@ -40,7 +40,7 @@ struct SuspendingTests {
             #expect(try heldLocks(on: path).filter { $0.hasPrefix("WRITE") } == [])
 
             NotificationCenter.default.post(name: Database.resumeNotification, object: nil)
-            try await broker.resume()
+            try await broker.file?.resume()
             try await application.database.write { _ = try broker.enqueue(Note("behind"), in: $0) }
             #expect(try await done.wait(forCount: 3) == ["before", "outside", "behind"])
         }

@@ -60,6 +60,23 @@ struct ShapeTests {
         #expect(crowded.isEmpty, "\(crowded)")
     }
 
+    @Test("There is one public face: no protocol of brokers, and no overload that gives way to another")
+    func oneBroker() throws {
+        let interfaces = Repository.current.files.filter { $0.hasPrefix("Interface/") }
+        #expect(interfaces.count > 5)
+        for path in interfaces {
+            let lines = String(decoding: try Repository.current.data(of: path), as: UTF8.self).split(
+                separator: "\n"
+            )
+            let faces = lines.filter { $0.hasPrefix("ActionBroker:") || $0.hasPrefix("PostgresBroker:") }
+            #expect(faces.isEmpty, "\(path)")
+        }
+        let attribute = "@_disfavored" + "Overload"
+        for source in Repository.swiftSources(below: ["Sources/"]) {
+            #expect(!source.lines.contains { $0.code.contains(attribute) }, "\(source.path)")
+        }
+    }
+
     @Test("A use of a layer above, a large type and a type in a file of another name are found")
     func finds() {
         let low = SwiftSource(path: "Sources/Sluice/Low/A.swift", text: "struct A {\n    let b: High\n}\n")

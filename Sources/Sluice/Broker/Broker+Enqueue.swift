@@ -98,9 +98,9 @@ extension Broker {
     /// without the ``BrokerOptions/middleware``. The action is encoded on the calling thread.
     ///
     /// It is not durable when the call returns: if the process ends before the write, the action is lost.
-    /// ``close(grace:)`` and ``flush()`` return after earlier submissions have been written or refused.
-    /// Submissions wait in memory for a slow disk, a lock or the end of a suspension, without a limit: if
-    /// many may come at once, use an enqueue that waits.
+    /// ``close(grace:)`` and ``BrokerFile/flush()`` return after earlier submissions have been written or
+    /// refused. Submissions wait in memory for a slow disk, a lock or the end of a suspension, without a
+    /// limit: if many may come at once, use an enqueue that waits.
     ///
     /// - Parameters:
     ///   - action: What is to be done.

@@ -8,7 +8,8 @@ extension Broker {
     ///
     /// The call returns at once when the broker stops or the task is cancelled, after a ``run()`` that has
     /// thrown, and in a role that runs nothing. Before the first `run()` it waits for that, and while the
-    /// broker is suspended for ``resume()``. In a handler the call would wait for its own return: it traps.
+    /// broker is suspended for ``BrokerFile/resume()``. In a handler the call would wait for its own return:
+    /// it traps.
     public func waitUntilIdle() async {
         runner.ensureNotInHandler("waitUntilIdle()")
         await engine.waitUntilIdle(book.patterns, within: nil) { $0.noteIfLong(options.logger) }

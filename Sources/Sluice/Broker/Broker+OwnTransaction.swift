@@ -10,9 +10,9 @@ extension Broker {
     /// ```
     ///
     /// The action has the durability of the connection: below `synchronous = FULL` it survives a loss of
-    /// power only after ``flush()`` has returned. The ``BrokerOptions/middleware`` is not called. A refusal
-    /// leaves the transaction unchanged. The call does not commit, roll back or change settings, and leaves
-    /// no statement on the connection. Await ``EnqueueReceipt/settled()`` only after the commit.
+    /// power only after ``BrokerFile/flush()`` has returned. The ``BrokerOptions/middleware`` is not called.
+    /// A refusal leaves the transaction unchanged. The call does not commit, roll back or change settings,
+    /// and leaves no statement on the connection. Await ``EnqueueReceipt/settled()`` only after the commit.
     ///
     /// - Parameters:
     ///   - action: What is to be done.
@@ -49,12 +49,5 @@ extension Broker {
         options: ((A) throws -> EnqueueOptions)? = nil
     ) throws -> [ActionID] {
         try engine.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
-    }
-
-    /// Returns the problems of a connection of the application with this file, to log when it is opened.
-    ///
-    /// It changes nothing. It throws when SQLite cannot answer, as when the connection itself holds a lock.
-    public func diagnose(_ connection: OpaquePointer) throws(SluiceError) -> [ConnectionFinding] {
-        try fileEngine(for: "diagnose(_:)").store.diagnose(connection)
     }
 }

@@ -21,8 +21,9 @@ extension Broker {
     /// action is a suspect at the next start.
     ///
     /// A ``run()`` that has not begun is not stopped: cancel its task. While the broker is suspended, the
-    /// call returns only after ``resume()``, because outcomes of handlers must be written. In a handler the
-    /// call would wait for its own return, so it traps; there write `Task { await attempt.broker.stop() }`.
+    /// call returns only after ``BrokerFile/resume()``, because outcomes of handlers must be written. In a
+    /// handler the call would wait for its own return, so it traps; there write
+    /// `Task { await attempt.broker.stop() }`.
     public func stop(grace: Duration? = nil) async {
         runner.ensureNotInHandler("stop(grace:)")
         await beginStop(grace: grace)()

@@ -14,7 +14,7 @@ public struct BrokerHealth: Sendable, Hashable {
     ///
     /// Linux reports those in the same pid namespace.
     public let lockHolders: [Int]
-    /// The bytes of the WAL; 0 in memory.
+    /// The bytes of the WAL.
     public let walByteCount: Int
     /// Pages of the WAL that the last checkpoint could not copy, because a reader still needs the old ones.
     ///
@@ -22,11 +22,4 @@ public struct BrokerHealth: Sendable, Hashable {
     public let pinnedPageCount: Int
     /// The processes that read right now, without this one; empty if the system does not report them.
     public let readers: [Int]
-}
-
-extension Broker {
-    /// Returns the holders of the write lock, and the readers that pin the WAL; it waits for no lock.
-    public func health() async throws(SluiceError) -> BrokerHealth {
-        try await fileEngine(for: "health()").store.health()
-    }
 }

@@ -1,7 +1,7 @@
 internal import SluiceSQLite
 
 extension Store {
-    func health() async throws(SluiceError) -> BrokerHealth {
+    package func health() async throws(SluiceError) -> BrokerHealth {
         let path: String? = try await location == .memory ? nil : read { $0.walPath }
         let lock = writeLock(walPath: path)
         return BrokerHealth(

@@ -8,11 +8,11 @@ extension Broker {
     /// It ignores processes that run the queues: when busy, they hold the lock most of the time.
     func lookBesideLocks<Output>(_ look: () async throws -> Output) async throws -> Output {
         guard let engine = engine as? FileEngine else { return try await look() }
-        let before = try await health().lockHolders
+        let before = try await engine.store.health().lockHolders
         let output = try await look()
         guard !before.isEmpty else { return output }
         let runners = Set(try await engine.store.runningProcesses().map { Int($0.pid) })
-        let lasting = try await health().lockHolders.filter {
+        let lasting = try await engine.store.health().lockHolders.filter {
             before.contains($0) && !runners.contains($0)
         }
         for process in lasting {

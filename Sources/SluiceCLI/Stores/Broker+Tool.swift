@@ -22,8 +22,7 @@ extension Broker {
     ///
     /// Errors of a server's locks name its process.
     func lockHolders() async -> [Int] {
-        guard engine is FileEngine else { return [] }
-        return (try? await health().lockHolders) ?? []
+        (try? await file?.health().lockHolders) ?? []
     }
 }
 #endif

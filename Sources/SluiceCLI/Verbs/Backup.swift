@@ -43,7 +43,7 @@ struct Backup: AsyncParsableCommand {
         options.file.makesMissing = false
         let broker = try await Broker(file: path, options: options)
         do {
-            try await broker.backup(to: destination)
+            try await broker.file?.backup(to: destination)
             await broker.close()
         } catch {
             await broker.close()

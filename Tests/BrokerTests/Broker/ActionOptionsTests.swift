@@ -73,7 +73,7 @@ private struct Tagged: Action {
         try await broker.enqueue(contentsOf: [Tagged("several")])
         try broker.enqueueBlocking(Tagged("blocking"))
         broker.submit(Tagged("submitted"))
-        try await broker.flush()
+        try await broker.file?.flush()
         try await broker.queue("tagged", of: Tagged.self).add(Tagged("handle"))
         try application.transaction { connection in
             try broker.enqueue(Tagged("own transaction"), in: connection)

@@ -105,7 +105,7 @@ private final class HeldExecutor: TaskExecutor {
     func cancelledElsewhere() async throws {
         try await claimed { site, broker, action in
             try site.cancelElsewhere(action)
-            try await broker.flush()
+            try await broker.file?.flush()
         }
     }
 
@@ -114,7 +114,7 @@ private final class HeldExecutor: TaskExecutor {
         try await claimed { site, broker, action in
             try site.shell("DELETE FROM sluice_actions WHERE id = \(action)")
             // The next write takes the deletion in.
-            try await broker.flush()
+            try await broker.file?.flush()
         }
     }
 }

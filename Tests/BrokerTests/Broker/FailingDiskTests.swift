@@ -18,8 +18,8 @@ import Testing
             disk.breakDown()
             // Nothing is committed before the log has been cut.
             #expect(await refusal { try await broker.enqueue(Note("unknown")) } == .unknownCommit)
-            await broker.suspend()
-            try await broker.resume()
+            await broker.file?.suspend()
+            try await broker.file?.resume()
             disk.mend()
             try #require(broker.fileEngine.isRunning)
             // What has failed is tried again when time has passed; when it fails is up to the threads.

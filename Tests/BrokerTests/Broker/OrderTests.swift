@@ -138,12 +138,12 @@ import Testing
             try await second.enqueue(Note("d"))
             // 40 seconds are left of the wait: the deadline survived.
             site.clock.advance(by: .seconds(39))
-            try await second.flush()
+            try await second.file?.flush()
             #expect(log.elements == ["a 1"])
             try await until {
                 site.clock.advance(by: .milliseconds(100))
                 try await TestSupport.until { second.fileEngine.isAtRest(butFor: 0) }
-                try await second.flush()
+                try await second.file?.flush()
                 return second.statistics.retried == 1
             }
             // Anew, it would have taken until 160.

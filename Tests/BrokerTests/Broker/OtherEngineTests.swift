@@ -30,7 +30,7 @@ import Testing
                 COMMIT
                 """
             )
-            try await broker.flush()
+            try await broker.file?.flush()
             try await site.clock.waitForSleeper(untilUptime: .seconds(5))
             #expect(log.elements == ["a"])
             site.clock.advance(by: .seconds(5))

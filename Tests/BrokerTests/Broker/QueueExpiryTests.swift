@@ -56,7 +56,7 @@ import Testing
         try await broker.enqueue(raw: [RawAction(queue: "feed/a", kind: "note", payload: "{}")])
         try broker.enqueueBlocking(note)
         broker.submit(note)
-        try await broker.flush()
+        try await broker.file?.flush()
         try await broker.queue("feed/a", of: Note.self).add(note)
         try application.transaction { _ = try broker.enqueue(note, in: $0) }
         try await #expect(ends(broker, site) == Array(repeating: 100, count: 9))

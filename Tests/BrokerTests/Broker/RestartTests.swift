@@ -24,7 +24,7 @@ import Testing
         while log.elements.count < 2 {
             site.clock.advance(by: .milliseconds(500))
             try await until { log.elements.count >= 2 || broker.fileEngine.isAtRest(butFor: 0) }
-            try await broker.flush()
+            try await broker.file?.flush()
         }
         return site.clock.uptime - start
     }

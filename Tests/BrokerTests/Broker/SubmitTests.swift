@@ -26,7 +26,7 @@ import Testing
                 broker.submit(Note("\(number)"))
             }
         }
-        try await broker.flush()
+        try await broker.file?.flush()
         try await #expect(texts(broker) == (0..<200).map { "\($0)" })
         await broker.close()
     }
@@ -40,7 +40,7 @@ import Testing
         for text in ["a", "b", "c"] { broker.submit(Note(text)) }
         try await #expect(broker.actionCount() == 0)
         other.rollback()
-        try await broker.flush()
+        try await broker.file?.flush()
         try await #expect(texts(broker) == ["a", "b", "c"])
         await broker.close()
     }
@@ -50,7 +50,7 @@ import Testing
         let site = try Site()
         for isSuspended in [false, true] {
             let broker = try await site.broker()
-            if isSuspended { await broker.suspend() }
+            if isSuspended { await broker.file?.suspend() }
             for number in 0..<300 { broker.submit(Note("\(number)")) }
             await broker.close()
         }
@@ -67,7 +67,7 @@ import Testing
         try await test.start()
         test.broker.submit(Note("a"))
         test.broker.submit(Note("b", in: "old"), EnqueueOptions(gate: "shut"))
-        try await test.broker.flush()
+        try await test.broker.file?.flush()
         try await test.drain(for: .seconds(10))
         #expect(log.elements == ["a"])
         try await #expect(test.broker.deadLetters().map(\.cause) == [.expired])

@@ -54,9 +54,9 @@ struct UnknownCommitTests {
 
         /// Closes and opens the file, on a disk that works.
         func reopen() async throws {
-            await broker.suspend()
+            await broker.file?.suspend()
             disk.mend()
-            try await broker.resume()
+            try await broker.file?.resume()
         }
 
         /// Lets the time go on for what is tried again, until the body returns.
@@ -161,8 +161,8 @@ struct UnknownCommitTests {
         try await running(broker) {
             _ = try await broker.enqueue(Note("1", in: "q"))
             _ = try await log.wait(forCount: 1)
-            await broker.suspend()
-            try await broker.resume()
+            await broker.file?.suspend()
+            try await broker.file?.resume()
             _ = try await broker.enqueue(Note("2", in: "r"))
             try await until { broker.fileEngine.isAtRest(butFor: 1) }
             #expect(log.elements == ["1"])
@@ -185,8 +185,8 @@ struct UnknownCommitTests {
         try await running(broker) {
             _ = try await broker.enqueue(Note("1"))
             try await started.received()
-            await broker.suspend()
-            try await broker.resume()
+            await broker.file?.suspend()
+            try await broker.file?.resume()
             _ = try await broker.enqueue(Note("2", in: "r"))
             try stage.site.shell("CREATE TABLE notes (text TEXT)")
             _ = try await broker.enqueue(Note("3", in: "s"))

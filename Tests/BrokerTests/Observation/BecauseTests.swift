@@ -360,7 +360,7 @@ struct BecauseTests {
             other.setBusyTimeout(patience)
             try other.beginImmediate()
             site.clock.advance(by: .seconds(100_000))
-            try await until { try await broker.health().lockedSince != nil }
+            try await until { try await broker.fileEngine.store.health().lockedSince != nil }
             #if os(Linux)
             let processes = [Int(getpid())]
             #else

@@ -16,20 +16,20 @@ struct HealthTests {
     func locked() async throws {
         let site = try Site(.file)
         let broker = try await site.broker()
-        try await #expect(broker.health().lockedSince == nil)
+        try await #expect(broker.fileEngine.store.health().lockedSince == nil)
         let other = try Connection(path: #require(site.file).path, mode: .write)
         try other.beginImmediate()
         let enqueued = Task { try await broker.enqueue(Note("a")) }
-        try await until { try await broker.health().lockedSince != nil }
-        try await #expect(broker.health().lockedSince == site.clock.now.date)
+        try await until { try await broker.fileEngine.store.health().lockedSince != nil }
+        try await #expect(broker.fileEngine.store.health().lockedSince == site.clock.now.date)
         #if os(Linux)
         // A connection of this very process, which the engine does not know of.
-        try await #expect(broker.health().lockHolders == [Int(getpid())])
+        try await #expect(broker.fileEngine.store.health().lockHolders == [Int(getpid())])
         #endif
         other.rollback()
         _ = try await enqueued.value
-        try await #expect(broker.health().lockedSince == nil)
-        try await #expect(broker.health().walByteCount > 0)
+        try await #expect(broker.fileEngine.store.health().lockedSince == nil)
+        try await #expect(broker.fileEngine.store.health().walByteCount > 0)
         await broker.close()
     }
 
@@ -55,11 +55,11 @@ struct HealthTests {
         let large = String(repeating: "x", count: 1_000_000)
         // About 250 pages each; a checkpoint comes with 10,000.
         for _ in 0..<45 { try await broker.enqueue(Note(large)) }
-        try await until { try await broker.health().pinnedPageCount > 0 }
+        try await until { try await broker.fileEngine.store.health().pinnedPageCount > 0 }
         try reader.execute("COMMIT")
         for _ in 0..<45 { try await broker.enqueue(Note(large)) }
-        try await until { try await broker.health().pinnedPageCount == 0 }
-        try await #expect(broker.health().walByteCount > 10_000 * 4_096)
+        try await until { try await broker.fileEngine.store.health().pinnedPageCount == 0 }
+        try await #expect(broker.fileEngine.store.health().walByteCount > 10_000 * 4_096)
         await broker.close()
     }
 
@@ -102,13 +102,13 @@ struct HealthTests {
             output: .string(limit: 1_000),
             error: .string(limit: 1_000)
         )
-        try await until { try await !broker.health().lockHolders.isEmpty }
-        let health = try await broker.health()
+        try await until { try await !broker.fileEngine.store.health().lockHolders.isEmpty }
+        let health = try await broker.fileEngine.store.health()
         try FileHandle(forWritingTo: URL(filePath: pipe)).close()
         let result = try await shell
         #expect(result.terminationStatus.isSuccess)
         #expect(health.lockHolders == [Int(result.processIdentifier.value)])
-        try await #expect(broker.health().lockHolders.isEmpty)
+        try await #expect(broker.fileEngine.store.health().lockHolders.isEmpty)
         await broker.close()
     }
     #endif

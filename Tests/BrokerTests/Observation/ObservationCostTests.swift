@@ -61,8 +61,8 @@ struct ObservationCostTests {
         try await #expect(store.hasNewCommits() == false)
         try site.shell("INSERT INTO sluice_counters VALUES ('own', 1)")
         try await #expect(store.hasNewCommits() == true)
-        await broker.suspend()
-        try await broker.resume()
+        await broker.file?.suspend()
+        try await broker.file?.resume()
         try await #expect(store.hasNewCommits() == true)
         await broker.close()
 

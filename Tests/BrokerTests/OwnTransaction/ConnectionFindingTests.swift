@@ -16,7 +16,7 @@ struct ConnectionFindingTests {
         let broker = try await site.broker()
         let application = try Application(site)
         func codes() throws -> [ConnectionFinding.Code] {
-            try broker.diagnose(application.handle).map(\.code)
+            try #require(broker.file).diagnose(application.handle).map(\.code)
         }
         let checkpoints: [ConnectionFinding.Code] = FileFacts.hasResetBug ? [.automaticCheckpoints] : []
         #expect(try codes() == checkpoints)
@@ -25,7 +25,7 @@ struct ConnectionFindingTests {
         #expect(try codes() == [])
         try application.execute("PRAGMA synchronous = NORMAL")
         #expect(try codes() == [.synchronousBelowFull])
-        #expect(try broker.diagnose(application.handle)[0].message.contains("flush"))
+        #expect(try #require(broker.file).diagnose(application.handle)[0].message.contains("flush"))
         try application.execute("PRAGMA synchronous = OFF")
         #expect(try codes() == [.synchronousOff])
         try application.execute("PRAGMA synchronous = EXTRA; PRAGMA query_only = ON")
@@ -47,7 +47,7 @@ struct ConnectionFindingTests {
         for option in [SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
             for isOn in [false, true] {
                 _ = csqlite_db_config(application.handle, option, isOn ? 1 : 0, nil)
-                let codes = try broker.diagnose(application.handle).map(\.code)
+                let codes = try #require(broker.file).diagnose(application.handle).map(\.code)
                 #expect(codes == (isOn ? [] : [.triggersOff]))
             }
         }
@@ -72,7 +72,7 @@ struct ConnectionFindingTests {
         try application.execute("CREATE TABLE rooms (id INTEGER PRIMARY KEY)")
         #expect(try application.row("PRAGMA journal_mode") == "delete")
         let broker = try await site.broker()
-        let findings = try broker.diagnose(application.handle)
+        let findings = try #require(broker.file).diagnose(application.handle)
         #expect(!findings.contains { $0.code == .notWAL })
         await broker.close()
     }
@@ -90,12 +90,12 @@ struct ConnectionFindingTests {
         }
         #expect(theirs.syncs == theirsBefore)
         #expect(disk.syncs == before)
-        try await broker.flush()
+        try await broker.file?.flush()
         #expect(disk.syncs == before + 1)
         disk.breakDown()
-        await #expect(throws: SluiceError.self) { try await broker.flush() }
+        await #expect(throws: SluiceError.self) { try await broker.file?.flush() }
         disk.mend()
-        try await broker.flush()
+        try await broker.file?.flush()
         try await #expect(broker.actionCount() == 3)
         await broker.close()
     }

@@ -138,7 +138,7 @@ struct EnqueueInRefusalTests {
         for application in [stranger, memory, temporary] {
             try application.transaction { connection in
                 #expect(thrown { try broker.enqueue(Note("a"), in: connection) }?.code == .otherDatabase)
-                let findings = try broker.diagnose(connection)
+                let findings = try #require(broker.file).diagnose(connection)
                 #expect(findings.map(\.code) == [.otherDatabase])
             }
         }

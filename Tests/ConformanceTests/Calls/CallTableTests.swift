@@ -11,8 +11,6 @@ import Testing
         "events(buffering:)", "inMemory(_:)", "observeOnMain(buffering:_:)", "payloadSealingChanged()",
         "route(_:to:_:)", "route(where:_:_:handler:)", "route(where:completing:_:handler:)",
         "route(where:to:_:)", "upgrade(_:from:_:)", "upgrade(_:from:reading:_:)", "waitUntilIdle()",
-        // A file alone has them.
-        "backup(to:)", "diagnose(_:)", "flush()", "health()", "resume()", "suspend()", "truncateWAL()",
     ]
 
     @Test("G16: in memory as on a file", arguments: CallCase.compared)

@@ -56,12 +56,12 @@ struct Scenario: Sendable {
                     await waitForAll(ids, on: broker)
                 }
                 await insist("checkpoint") { try await broker.fileEngine.store.checkpointPinnedWAL() }
-                await broker.suspend()
+                await broker.file?.suspend()
                 let late = await enqueue([27..<30], on: broker) {
-                    await insist("resume") { try await broker.resume() }
+                    await insist("resume") { try await broker.file?.resume() }
                 }
                 for ids in late { await waitForAll(ids, on: broker) }
-                await insist("flush") { try await broker.flush() }
+                await insist("flush") { try await broker.file?.flush() }
             }
         }
         try await session { broker in

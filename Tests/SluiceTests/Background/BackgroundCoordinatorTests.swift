@@ -27,7 +27,7 @@ import Testing
             system.expireExtension()
             let first = ["cancel request", "begin extension", "request after 60 s", "end extension, 0 locks"]
             try await #expect(system.log.wait(forCount: 4) == first)
-            #expect(background.state == .awaitingProcessing && broker.isSuspended)
+            #expect(background.state == .awaitingProcessing && broker.fileEngine.suspension.isOn)
 
             system.beginProcessing()
             _ = try await attempts.wait(forCount: 2)
@@ -62,7 +62,7 @@ import Testing
             _ = try await log.wait(forCount: 1)
             try await until { broker.fileEngine.workAhead == .none }
             await background.leaveForeground()
-            #expect(background.state == .asleep && broker.isSuspended)
+            #expect(background.state == .asleep && broker.fileEngine.suspension.isOn)
             #if os(Linux)
             #expect(try heldLocks(on: #require(site.file).path) == [])
             #endif
@@ -89,12 +89,12 @@ import Testing
             await background.leaveForeground()
             #expect(background.state == .asleep)
             // As the system wakes the application for a push, and nothing is enqueued.
-            try await broker.resume()
-            await broker.suspend()
+            try await broker.file?.resume()
+            await broker.file?.suspend()
             #expect(background.state == .asleep)
-            try await broker.resume()
+            try await broker.file?.resume()
             try await broker.enqueue(Note("from the push"))
-            await broker.suspend()
+            await broker.file?.suspend()
             #expect(background.state == .awaitingProcessing)
             #expect(system.log.elements == ["cancel request", "request after 60 s"])
             system.beginProcessing()
@@ -195,7 +195,9 @@ import Testing
             site.clock.advance(by: .seconds(20))
             _ = try await attempts.wait(forCount: 2)
             // …and 30 of 5 are not.
-            try await until { broker.fileEngine.workAhead == .later(.seconds(30)) || broker.isSuspended }
+            try await until {
+                broker.fileEngine.workAhead == .later(.seconds(30)) || broker.fileEngine.suspension.isOn
+            }
             site.clock.advance(by: .seconds(1))
             let log = try await system.log.wait(forCount: 2)
             #expect(["request after 60 s", "request after 29 s"].contains(log[0]))

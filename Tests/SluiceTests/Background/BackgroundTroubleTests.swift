@@ -31,10 +31,10 @@ import Testing
             system.expireExtension()
             let expected: ArraySlice = ["request after 60 s", "end extension, 0 locks"]
             try await #expect(system.log.wait(forCount: 4).suffix(2) == expected)
-            #expect(broker.isSuspended && broker.statistics.succeeded == 0)
+            #expect(broker.fileEngine.suspension.isOn && broker.statistics.succeeded == 0)
             // The next run begins when the earlier one has ended; nothing starts before.
             system.beginProcessing()
-            try await until { !broker.isSuspended }
+            try await until { !broker.fileEngine.suspension.isOn }
             #expect(started.elements.count == 1)
             end.send()
             try await until { broker.statistics.succeeded == 2 }
@@ -94,7 +94,7 @@ import Testing
             await background.leaveForeground()
             let expected = ["cancel request", "begin extension", "request after 60 s"]
             #expect(system.log.elements == expected)
-            #expect(background.state == .asleep && broker.isSuspended)
+            #expect(background.state == .asleep && broker.fileEngine.suspension.isOn)
             background.enterForeground()
             _ = try await attempts.wait(forCount: 2)
             go.send()
@@ -131,7 +131,7 @@ import Testing
         let expected = ["request after 60 s", "end processing, not done, 0 locks"]
         try await following(background) {
             try await #expect(system.log.wait(forCount: 2) == expected)
-            #expect(broker.isSuspended)
+            #expect(broker.fileEngine.suspension.isOn)
         }
         await broker.close()
     }
@@ -145,7 +145,7 @@ import Testing
         try await following(background) {
             background.enterForeground()
             try await until { broker.fileEngine.hasLookedAround && broker.fileEngine.workAhead == .none }
-            await broker.suspend()
+            await broker.file?.suspend()
             await background.leaveForeground()
             #expect(system.log.elements == ["cancel request", "request after 60 s"])
         }
@@ -160,9 +160,9 @@ import Testing
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await following(background) {
-            try await until { broker.isSuspended }
+            try await until { broker.fileEngine.suspension.isOn }
             // It returns when that is over.
-            await broker.suspend()
+            await broker.file?.suspend()
             let enqueue = Task { try await broker.enqueue(Note("1")) }
             try await until { broker.fileEngine.store.writer.load.waiting == 1 }
             background.enterForeground()
@@ -180,7 +180,7 @@ import Testing
         let broker = try await site.broker()
         let (background, system) = try site.background(broker)
         let run = Task { try await background.run() }
-        try await until { broker.isSuspended }
+        try await until { broker.fileEngine.suspension.isOn }
         #expect(rename(path, path + ".gone") == 0)
         system.beginProcessing()
         #expect(await refusal { try await run.value } == .fileReplaced)
@@ -206,7 +206,9 @@ import Testing
             _ = try await attempts.wait(forCount: 1)
             #expect(await refusal { try await background.run() } == .alreadyRunning)
         }
-        #expect(background.state == .asleep && !broker.isSuspended && !broker.fileEngine.isRunning)
+        #expect(
+            background.state == .asleep && !broker.fileEngine.suspension.isOn && !broker.fileEngine.isRunning
+        )
         try await following(background) {
             background.enterForeground()
             _ = try await attempts.wait(forCount: 2)

@@ -66,7 +66,7 @@ struct LeftWAL {
         }
         let index = try bytes("-shm")
         // It leaves the log to the next opening.
-        await broker.suspend()
+        await broker.file?.suspend()
         let left = LeftWAL(
             file: file,
             bytes: try bytes(""),

@@ -123,7 +123,7 @@ struct RoughUse: Sendable {
             for letter in letters { _ = try await broker.failedAttempts(of: letter.id) }
         }
         await ask("controls", notes) { _ = "\(try await broker.holds()) \(try await broker.gates())" }
-        await ask("health", notes) { _ = "\(try await broker.health())" }
+        await ask("health", notes) { _ = "\(try await broker.fileEngine.store.health())" }
     }
 
     private func export(_ broker: Broker, _ notes: Notes) async {

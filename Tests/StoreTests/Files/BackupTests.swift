@@ -43,7 +43,7 @@ import Testing
             }
             _ = try await acknowledged.wait(forCount: 300)
             let before = Set(acknowledged.elements)
-            try await broker.backup(to: path)
+            try await broker.file?.backup(to: path)
             for producer in producers { producer.cancel() }
             for producer in producers { _ = await producer.result }
             return before
@@ -76,7 +76,7 @@ import Testing
             try await started.received(3)
             // A second action behind each that runs.
             for lane in 0..<3 { try await broker.enqueue(Note("n", in: "q\(lane)")) }
-            try await broker.backup(to: path)
+            try await broker.file?.backup(to: path)
             end.send()
         }
         do {
@@ -142,7 +142,7 @@ import Testing
             try await started.received(2)
             _ = try await broker.cancel(gone)
             _ = try await broker.move(moved, to: "elsewhere")
-            try await broker.backup(to: path)
+            try await broker.file?.backup(to: path)
         }
         let copy = try open(path)
         let rows = try copy.prepare("SELECT id || ' ' || queue FROM sluice_actions").all { $0.text(0) }
@@ -156,7 +156,7 @@ import Testing
         let broker = try await site.broker()
         let path = try #require(site.file).path + ".copy"
         try await broker.enqueue(Note("before"))
-        try await broker.backup(to: path)
+        try await broker.file?.backup(to: path)
         func keys(_ broker: Broker) async throws -> [String] {
             let keys = EventLog<String>()
             try broker.route("*", Note.self) { _, attempt in
@@ -202,14 +202,14 @@ import Testing
         let broker = try await site.broker()
         let path = try #require(site.file).path + ".copy"
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path + suffix))
-        let error = await #expect(throws: SluiceError.self) { try await broker.backup(to: path) }
+        let error = await #expect(throws: SluiceError.self) { try await broker.file?.backup(to: path) }
         #expect(error?.code == .destinationExists)
         #expect(error?.message.contains(path + suffix) == true)
         #expect(try others(site) == ["queues.sqlite.copy" + suffix])
         #expect(try contents(besides: path)["queues.sqlite.copy" + suffix] == Data("mine".utf8))
         // Nor is a file written over itself.
         let own = try #require(site.file).path
-        #expect(await refusal { try await broker.backup(to: own) } == .destinationExists)
+        #expect(await refusal { try await broker.file?.backup(to: own) } == .destinationExists)
         await broker.close()
     }
 
@@ -229,18 +229,18 @@ import Testing
         #expect(found == ["queues.sqlite.copy": Data("mine".utf8)])
     }
 
-    @Test("A link to nowhere, a missing directory and queues in memory are refused")
+    @Test("A link to nowhere and a missing directory are refused; queues in memory have no file")
     func refused() async throws {
         let site = try Site()
         let broker = try await site.broker()
         let path = try #require(site.file).path + ".copy"
         try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + "-nowhere")
-        #expect(await refusal { try await broker.backup(to: path) } == .destinationExists)
-        #expect(await refusal { try await broker.backup(to: "\(path)/no/such") } == .cannotOpen)
+        #expect(await refusal { try await broker.file?.backup(to: path) } == .destinationExists)
+        #expect(await refusal { try await broker.file?.backup(to: "\(path)/no/such") } == .cannotOpen)
         await broker.close()
-        #expect(await refusal { try await broker.backup(to: path + "2") } == .closed)
+        #expect(await refusal { try await broker.file?.backup(to: path + "2") } == .closed)
         let memory = try await Site(.memory).broker()
-        #expect(await refusal { try await memory.backup(to: path + "2") } == .unsupportedDatabase)
+        #expect(memory.file == nil)
         await memory.close()
     }
 
@@ -254,7 +254,7 @@ import Testing
         var refusals = 0
         for room in Int32(0)... {
             disk.setRoom(room)
-            let code = await refusal { try await broker.backup(to: path) }
+            let code = await refusal { try await broker.file?.backup(to: path) }
             disk.setRoom(nil)
             guard let code else { break }
             refusals += 1
@@ -264,10 +264,10 @@ import Testing
         #expect(refusals > 50)
         try FileManager.default.removeItem(atPath: path)
         disk.breakDown()
-        #expect(await refusal { try await broker.backup(to: path) } == .inputOutput)
+        #expect(await refusal { try await broker.file?.backup(to: path) } == .inputOutput)
         disk.mend()
         #expect(try others(site) == [])
-        try await broker.backup(to: path)
+        try await broker.file?.backup(to: path)
         try await broker.enqueue(Note("after"))
         await broker.close()
     }

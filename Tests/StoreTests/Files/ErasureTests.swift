@@ -102,7 +102,7 @@ import Testing
             }
             try await #expect(broker.actionCount() == 0)
             try await #expect(holdsWord(path + "-wal"))
-            try await #expect(broker.truncateWAL())
+            try await #expect(#require(broker.file).truncateWAL())
             #expect(try walByteCount(site) == 0)
             try await #expect(holdsWord(path) == !erases)
             await broker.close()
@@ -125,7 +125,7 @@ import Testing
         try broker.routeNotes(to: log)
         try await running(broker) {
             await broker.waitUntilIdle()
-            try await #expect(!broker.truncateWAL())
+            try await #expect(!#require(broker.file).truncateWAL())
             try await #expect(holdsWord(path + "-wal"))
             try reader.execute("ROLLBACK")
             try await until {

@@ -48,7 +48,7 @@ import Testing
         #expect(cancelled.elements.count == 1)
         #expect(await refusal { try broker.enqueueBlocking(Note("b")) } == .newerSchema)
         #expect(await refusal { try await broker.status(of: "notes") } == .newerSchema)
-        #expect(await refusal { try await broker.backup(to: path + ".copy") } == .newerSchema)
+        #expect(await refusal { try await broker.file?.backup(to: path + ".copy") } == .newerSchema)
         #expect(await refusal { try await broker.run() } == .newerSchema)
         await broker.close()
         #expect(await refusal { try await site.broker() } == .newerSchema)

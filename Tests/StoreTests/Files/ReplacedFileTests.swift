@@ -73,7 +73,7 @@ import Testing
             #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
             #expect(await refusal { try broker.enqueueBlocking(Note("b")) } == .fileReplaced)
             #expect(await refusal { try await broker.status(of: "notes") } == .fileReplaced)
-            #expect(await refusal { try await broker.backup(to: path + ".copy") } == .fileReplaced)
+            #expect(await refusal { try await broker.file?.backup(to: path + ".copy") } == .fileReplaced)
             #expect(await refusal { try await broker.run() } == .fileReplaced)
             site.clock.advance(by: .seconds(1))
         }
@@ -191,12 +191,12 @@ import Testing
         let broker = try await site.broker()
         try await broker.enqueue(Note("a"))
         for _ in 0..<2 {
-            await broker.suspend()
+            await broker.file?.suspend()
             // The last connection to be closed copies the log.
             _ = try Connection(path: path, mode: .write).pragma("user_version")
             #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
             site.clock.advance(by: .seconds(2))
-            try await broker.resume()
+            try await broker.file?.resume()
             try await broker.enqueue(Note("b"))
             site.clock.advance(by: .seconds(2))
         }
@@ -268,8 +268,8 @@ import Testing
             try connection.execute("CREATE TABLE own (a)")
             try await broker.enqueue(Note("b"))
             // Nothing has been forgotten over a suspension.
-            await broker.suspend()
-            try await broker.resume()
+            await broker.file?.suspend()
+            try await broker.file?.resume()
             try await broker.enqueue(Note("c"))
             try connection.execute("CREATE TABLE second (a)")
             try await broker.enqueue(Note("d"))

@@ -17,7 +17,7 @@ import Testing
         let path = try #require(site.file).path
         let broker = try await site.broker()
         try await broker.enqueue(Note("1"))
-        await broker.suspend()
+        await broker.file?.suspend()
         let write = Task { try await broker.enqueue(Note("2")) }
         try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         let read = Task { try await broker.actionCount() }
@@ -39,7 +39,7 @@ import Testing
             try bytes.write(to: URL(fileURLWithPath: path + ".new"))
             #expect(rename(path + ".new", path) == 0)
         }
-        #expect(await refusal { try await broker.resume() } == .fileReplaced)
+        #expect(await refusal { try await broker.file?.resume() } == .fileReplaced)
         #expect(await refusal { try await write.value } == .fileReplaced)
         #expect(await refusal { try await read.value } == .fileReplaced)
         #expect(await refusal { try await broker.enqueue(Note("3")) } == .fileReplaced)
@@ -54,13 +54,13 @@ import Testing
         let site = try Site()
         let path = try #require(site.file).path
         let broker = try await site.broker()
-        await broker.suspend()
+        await broker.file?.suspend()
         #expect(await refusal { try await Broker(file: path) } == .alreadyOpen)
         for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
             try FileManager.default.moveItem(atPath: path + suffix, toPath: path + ".other" + suffix)
         }
         let other = try await Broker(file: path + ".other")
-        #expect(await refusal { try await broker.resume() } == .fileReplaced)
+        #expect(await refusal { try await broker.file?.resume() } == .fileReplaced)
         await broker.close()
         // The first one's end is not the end of the other's entry.
         #expect(await refusal { try await Broker(file: path + ".other") } == .alreadyOpen)
@@ -73,16 +73,16 @@ import Testing
         let disk = try FaultyDisk()
         let site = try Site()
         let broker = try await site.broker { $0.file.vfs = disk.name }
-        await broker.suspend()
+        await broker.file?.suspend()
         let write = Task { try await broker.enqueue(Note("1")) }
         try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         disk.setReadOnly()
-        #expect(await refusal { try await broker.resume() } == .readOnly)
-        #expect(broker.isSuspended && broker.fileEngine.store.writer.load.waiting == 1)
+        #expect(await refusal { try await broker.file?.resume() } == .readOnly)
+        #expect(broker.fileEngine.suspension.isOn && broker.fileEngine.store.writer.load.waiting == 1)
         disk.setWritable()
-        try await broker.resume()
+        try await broker.file?.resume()
         _ = try await write.value
-        await broker.suspend()
+        await broker.file?.suspend()
         let vain = Task { try await broker.enqueue(Note("2")) }
         try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         disk.setReadOnly()
@@ -98,9 +98,9 @@ import Testing
     func newerSchema() async throws {
         let site = try Site()
         let broker = try await site.broker()
-        await broker.suspend()
+        await broker.file?.suspend()
         try site.shell("INSERT INTO sluice_migrations VALUES (99, 'later', 0)")
-        #expect(await refusal { try await broker.resume() } == .newerSchema)
+        #expect(await refusal { try await broker.file?.resume() } == .newerSchema)
         #expect(await refusal { try await broker.enqueue(Note("1")) } == .newerSchema)
         await broker.close()
     }
@@ -118,7 +118,7 @@ import Testing
         try await broker.enqueue([Note("1"), Note("2")])
         let run = Task { try await broker.run() }
         try await started.received()
-        await broker.suspend()
+        await broker.file?.suspend()
         // Of the same start of the machine: nobody can tell it dead.
         try site.shell(
             """
@@ -130,7 +130,7 @@ import Testing
             SELECT queue_id, 0, min(id), 99 << 32, 0, 0, 0 FROM sluice_action_rows;
             """
         )
-        try await broker.resume()
+        try await broker.file?.resume()
         try await cancelled.received()
         try await until { broker.statistics.staleCompletions == 1 }
         await broker.stop()

@@ -83,9 +83,9 @@ import Testing
         try await #expect(broker.holds().map(\.holder) == ["ops"])
         try await #expect(broker.gates().count == 1)
         try await #expect(broker.actionSummaries().count == 1)
-        _ = try await broker.health()
+        _ = try await broker.fileEngine.store.health()
         #expect(broker.statistics == Statistics())
-        try await broker.backup(to: path + ".copy")
+        try await broker.file?.backup(to: path + ".copy")
         await broker.close()
         try FileManager.default.removeItem(atPath: path + ".copy")
         #expect(try contents(besides: path) == before)
@@ -100,7 +100,7 @@ import Testing
             { try await broker.retryNow() }, { _ = try await broker.cancel(ActionID(rawValue: 2)) },
             { try await broker.hold("b", by: "me") }, { try await broker.endHolds(matching: "b") },
             { try await broker.openGate("g") }, { try await broker.closeGate("g") },
-            { _ = try await broker.requeue(ActionID(rawValue: 1)) }, { try await broker.flush() },
+            { _ = try await broker.requeue(ActionID(rawValue: 1)) }, { try await broker.file?.flush() },
             { _ = try await broker.move(ActionID(rawValue: 2), to: "c") },
             { _ = try await broker.skipHead(of: "b", reason: "r") },
         ]

@@ -17,9 +17,9 @@ import Testing
             $0.file.prepareConnection = { prepared.append(Int(bitPattern: $0)) }
         }
         #expect(broker.fileEngine.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
-        await broker.suspend()
+        await broker.file?.suspend()
         #expect(broker.fileEngine.store.writerAddress.load(ordering: .acquiring) == 0)
-        try await broker.resume()
+        try await broker.file?.resume()
         #expect(broker.fileEngine.store.writerAddress.load(ordering: .acquiring) == prepared.elements.last)
         #expect(prepared.elements.count == 2)
         await broker.close()
@@ -50,14 +50,14 @@ import Testing
             for round in 1...30 {
                 _ = try await enqueued.wait(forCount: round * 20)
                 #expect(try round > 1 || !heldLocks(on: path).isEmpty)
-                await broker.suspend()
+                await broker.file?.suspend()
                 #expect(try heldLocks(on: path) == [], "round \(round)")
                 let count = enqueued.elements.count
                 for _ in 0..<50 { await Task.yield() }
                 #expect(try heldLocks(on: path) == [], "round \(round)")
                 // What was told before the close may still have been on its way.
                 #expect(enqueued.elements.count - count <= 64)
-                try await broker.resume()
+                try await broker.file?.resume()
             }
             for producer in producers { producer.cancel() }
             for producer in producers { _ = await producer.result }
@@ -78,8 +78,8 @@ import Testing
     func waiting() async throws {
         let site = try Site()
         let broker = try await site.broker()
-        await broker.suspend()
-        #expect(broker.isSuspended)
+        await broker.file?.suspend()
+        #expect(broker.fileEngine.suspension.isOn)
         let first = Task { try await broker.enqueue(Note("first")) }
         try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         let cancelled = Task { try await broker.enqueue(Note("cancelled")) }
@@ -90,7 +90,7 @@ import Testing
         cancelled.cancel()
         await #expect(throws: CancellationError.self) { try await cancelled.value }
         #expect(broker.fileEngine.store.writer.load.waiting == 2)
-        try await broker.resume()
+        try await broker.file?.resume()
         #expect(try await first.value.id < second.value.id)
         #expect((0...2).contains(try await read.value))
         try await #expect(
@@ -114,12 +114,12 @@ import Testing
         try await running(broker) {
             try await started.received()
             try await until { broker.fileEngine.isAtRest(butFor: 1) }
-            await broker.suspend()
+            await broker.file?.suspend()
             end.send()
             try await ended.received()
             try await until { broker.fileEngine.store.writer.load.waiting == 1 }
             #expect(started.elements.count == 1)
-            try await broker.resume()
+            try await broker.file?.resume()
             try await ended.received(2)
             await broker.waitUntilIdle()
         }
@@ -137,7 +137,7 @@ import Testing
         try await running(broker) {
             _ = try await log.wait(forCount: 1)
             await broker.waitUntilIdle()
-            await broker.suspend()
+            await broker.file?.suspend()
             // Another type of sort key, which the writer's memory of the queue would refuse.
             try site.shell(
                 """
@@ -146,7 +146,7 @@ import Testing
                 CREATE TABLE own (a);
                 """
             )
-            try await broker.resume()
+            try await broker.file?.resume()
             try await broker.enqueue(Note("4", in: "empty", order: .integer(8)))
             _ = try await log.wait(forCount: 4)
         }
@@ -158,21 +158,25 @@ import Testing
     func idempotent() async throws {
         let site = try Site()
         let broker = try await site.broker()
-        try await broker.resume()
+        try await broker.file?.resume()
         await withTaskGroup { group in
-            for _ in 0..<10 { group.addTask { await broker.suspend() } }
+            for _ in 0..<10 { group.addTask { await broker.file?.suspend() } }
         }
-        #expect(broker.isSuspended)
+        #expect(broker.fileEngine.suspension.isOn)
         try await withThrowingTaskGroup { group in
-            for _ in 0..<10 { group.addTask { try await broker.resume() } }
+            for _ in 0..<10 { group.addTask { try await broker.file?.resume() } }
             try await group.waitForAll()
         }
-        #expect(!broker.isSuspended)
+        #expect(!broker.fileEngine.suspension.isOn)
         let stored = EventLog<Int>()
         try await withThrowingTaskGroup { group in
             for number in 0..<20 {
                 group.addTask {
-                    if number.isMultiple(of: 2) { await broker.suspend() } else { try await broker.resume() }
+                    if number.isMultiple(of: 2) {
+                        await broker.file?.suspend()
+                    } else {
+                        try await broker.file?.resume()
+                    }
                 }
                 group.addTask {
                     _ = try await broker.enqueue(Note("\(number)"))
@@ -181,13 +185,13 @@ import Testing
             }
             group.addTask {
                 try await until {
-                    try await broker.resume()
+                    try await broker.file?.resume()
                     return stored.elements.count == 20
                 }
             }
             try await group.waitForAll()
         }
-        try await broker.resume()
+        try await broker.file?.resume()
         try await #expect(broker.actionCount() == 20)
         await broker.close()
     }
@@ -203,28 +207,28 @@ import Testing
             return .success
         }
         try await broker.enqueue(Note("1"))
-        await broker.suspend()
+        await broker.file?.suspend()
         let run = Task { try await broker.run() }
         try await until { broker.fileEngine.store.writer.load.waiting == 1 }
-        try await broker.resume()
+        try await broker.file?.resume()
         try await started.received()
         try await until { broker.fileEngine.isAtRest(butFor: 1) }
-        await broker.suspend()
+        await broker.file?.suspend()
         let stop = Task { await broker.stop() }
         try await until { broker.fileEngine.life.withLock { $0.state == .stopping } }
         end.send()
         try await until { broker.fileEngine.store.writer.load.waiting == 1 }
-        try await broker.resume()
+        try await broker.file?.resume()
         await stop.value
         try await run.value
         try await #expect(broker.actionCount() == 0)
 
-        await broker.suspend()
+        await broker.file?.suspend()
         let enqueue = Task { try await broker.enqueue(Note("2")) }
         try await until { broker.fileEngine.store.writer.load.waiting == 1 }
         await broker.close()
         _ = try await enqueue.value
-        #expect(await refusal { try await broker.resume() } == nil)
+        #expect(await refusal { try await broker.file?.resume() } == nil)
         #expect(await refusal { try await broker.enqueue(Note("3")) } == .closed)
         let second = try await site.broker()
         try await #expect(second.actionCount() == 1)
@@ -235,28 +239,23 @@ import Testing
     func alreadyOpen() async throws {
         let site = try Site()
         let broker = try await site.broker()
-        await broker.suspend()
+        await broker.file?.suspend()
         #expect(await refusal { try await site.broker() } == .alreadyOpen)
-        #expect(await refusal { try await broker.backup(to: "nowhere") } == .suspended)
+        #expect(await refusal { try await broker.file?.backup(to: "nowhere") } == .suspended)
         await broker.close()
         try await site.broker().close()
     }
 
-    @Test("A broker in memory, and one that only reads, can be told too")
-    func otherBrokers() async throws {
-        let memory = try await Site(.memory).broker()
-        await memory.suspend()
-        try await memory.enqueue(Note("1"))
-        try await memory.resume()
-        await memory.close()
+    @Test("A broker that only reads can be suspended too")
+    func reader() async throws {
         let site = try Site()
         try await site.broker().close()
         let reader = try await site.broker { $0.file.role = .readOnly }
-        await reader.suspend()
+        await reader.file?.suspend()
         let read = Task { try await reader.actionCount() }
-        try await reader.resume()
+        try await reader.file?.resume()
         try await #expect(read.value == 0)
-        await reader.suspend()
+        await reader.file?.suspend()
         await reader.close()
     }
 }

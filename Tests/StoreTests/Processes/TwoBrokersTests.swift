@@ -241,13 +241,13 @@ import Testing
         try await running(b) {
             _ = try await log.wait(forCount: 2)
             try await a.enqueue(Note("3", in: "z"), notBefore: (site.clock.now + .seconds(5)).date)
-            await a.suspend()
+            await a.file?.suspend()
             try await exchange(b)
             site.clock.advance(by: .seconds(5))
             _ = try await log.wait(forCount: 3)
         }
         goOn.send()
-        try await a.resume()
+        try await a.file?.resume()
         await a.stop()
         try await run.value
         #expect(a.statistics.succeeded == 1)

@@ -53,7 +53,7 @@ struct SQLLockTests {
 
     /// Says what the library tells of a shell that holds the write lock.
     private func expectNamed(_ shell: OpenShell, _ broker: Broker) async throws {
-        let health = try await broker.health()
+        let health = try await broker.fileEngine.store.health()
         let since = try #require(health.lockedSince)
         let status = try await broker.status(of: "notes")
         #if os(Linux)
@@ -91,26 +91,26 @@ struct SQLLockTests {
                 await #expect(refusal { try broker.enqueueBlocking(Note("refused")) } == .databaseLocked)
                 // The handler returns, and its outcome cannot be written.
                 go.send()
-                try await passing(site) { try await broker.health().lockedSince != nil }
-                let since = try await broker.health().lockedSince
+                try await passing(site) { try await broker.fileEngine.store.health().lockedSince != nil }
+                let since = try await broker.fileEngine.store.health().lockedSince
                 for _ in 0..<40 {
                     site.clock.advance(by: .seconds(1))
-                    await #expect(refusal { try await broker.flush() } == .databaseLocked)
+                    await #expect(refusal { try await broker.file?.flush() } == .databaseLocked)
                 }
                 try await expectNamed(shell, broker)
-                try await #expect(broker.health().lockedSince == since)
+                try await #expect(broker.fileEngine.store.health().lockedSince == since)
                 #expect(log.elements == ["first 1"])
                 try await end(shell, ending)
             }
             // Nobody does anything: it goes on by itself.
             try await passing(site) { try await broker.actionCount() == (way.leaves(ending) ? 1 : 0) }
-            try await passing(site) { try await broker.health().lockedSince == nil }
+            try await passing(site) { try await broker.fileEngine.store.health().lockedSince == nil }
             #expect(log.elements == ["first 1", "second 1"])
             try await broker.enqueue(Note("after", in: "another"))
             _ = try await log.wait(forCount: 3)
         }
         #expect(log.elements.last == "after 1")
-        try await #expect(broker.health().lockHolders.isEmpty)
+        try await #expect(broker.fileEngine.store.health().lockHolders.isEmpty)
         let statistics = broker.statistics
         #expect(statistics.succeeded == 3 && statistics.staleCompletions == 0 && statistics.retried == 0)
         #expect(try site.rows("PRAGMA integrity_check") == ["ok"])
@@ -137,8 +137,8 @@ struct SQLLockTests {
                 for _ in 0..<18 { try await broker.enqueue(Note(large, in: "unrouted")) }
                 try await broker.enqueue(Note("runs"))
                 _ = try await log.wait(forCount: 1)
-                try await passing(site) { try await broker.health().pinnedPageCount > 0 }
-                let health = try await broker.health()
+                try await passing(site) { try await broker.fileEngine.store.health().pinnedPageCount > 0 }
+                let health = try await broker.fileEngine.store.health()
                 #expect(health.walByteCount > DatabaseFile.journalSizeLimit)
                 #expect(health.lockedSince == nil)
                 #if os(Linux)
@@ -147,18 +147,18 @@ struct SQLLockTests {
                 // Tries to copy it change nothing, neither for the broker nor for the shell.
                 for _ in 0..<5 {
                     site.clock.advance(by: .seconds(1))
-                    try await broker.flush()
+                    try await broker.file?.flush()
                 }
-                try await #expect(broker.health().pinnedPageCount > 0)
+                try await #expect(broker.fileEngine.store.health().pinnedPageCount > 0)
                 try await #expect(shell.run(count) == ["1"])
                 try await end(shell, ending)
             }
             // Nobody enqueues, and nothing is to be run.
             try await passing(site) {
-                let health = try await broker.health()
+                let health = try await broker.fileEngine.store.health()
                 return health.pinnedPageCount == 0 && health.walByteCount <= DatabaseFile.journalSizeLimit
             }
-            try await #expect(broker.health().readers.isEmpty)
+            try await #expect(broker.fileEngine.store.health().readers.isEmpty)
         }
         try await #expect(broker.actionCount() == 19)
         #expect(try site.rows("PRAGMA integrity_check") == ["ok"])

@@ -120,7 +120,8 @@ struct EmbeddingTests {
         }
         #expect(try application.row("PRAGMA journal_mode") == "wal")
         #expect(
-            try broker.diagnose(application.handle).filter { $0.code != .automaticCheckpoints } == []
+            try #require(broker.file).diagnose(application.handle).filter { $0.code != .automaticCheckpoints }
+                == []
         )
         try await #expect(broker.actionCount() == 1)
         await broker.close()
