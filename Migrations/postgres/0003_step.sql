@@ -2,6 +2,9 @@
 -- has a queue. The broker calls sluice_step again and again: it settles attempts, takes in arrivals and claims heads.
 --
 -- Rules that hold for all functions here:
+--   Functions that sluice_step alone calls have no settings of their own, since a SET clause takes longer than most of
+--   them: those that get the state of a step, sluice_sleep and the like. They run with its path, its planner settings
+--   and its lock_timeout. They are in PL/pgSQL, which keeps their plans; a function in SQL would be planned at each call.
 --   Locks are taken in one order: worker, lanes by queue_id, claims, actions. A step waits for nothing but the lanes of
 --   its own receipts; of other rows it takes those that are free (SKIP LOCKED).
 --   A step never waits for who waits for lanes: who opens a gate, ends a hold or adds a route locks that row first and
@@ -15,8 +18,9 @@ SELECT set_config('search_path', format('%I, pg_temp', current_schema()), true);
 -- has looked for the head with a snapshot taken after locking (G11).
 CREATE FUNCTION sluice_sleep(queue bigint, due timestamptz, low bigint, cause text DEFAULT NULL,
                              action bigint DEFAULT NULL, error text DEFAULT NULL) RETURNS void
-LANGUAGE sql SET search_path FROM CURRENT
+LANGUAGE plpgsql
 AS $$
+BEGIN
     UPDATE sluice_lane_rows AS l
     SET worker = NULL, ready_at = due, low_id = coalesce(low, l.low_id), rewind = l.rewind AND low IS NULL,
         blocked_by = cause, blocked_action_id = action, blocked_error = sluice_bounded(error),
@@ -25,14 +29,15 @@ AS $$
                           WHEN l.blocked_by = cause AND l.blocked_action_id = action THEN l.blocked_at
                           ELSE sluice_now() END,
         fail_through_id = NULL, fail_key = NULL
-    WHERE l.queue_id = queue
+    WHERE l.queue_id = queue;
+END
 $$;
 
 -- Puts a lane to sleep for a gate or a hold that a transaction has locked, which may change it at any time: the lane is
 -- looked at again when half as long as it has waited is over, at most five seconds, so that thousands of them do not keep
 -- the others from their turns.
 CREATE FUNCTION sluice_sleep_for_locked(queue bigint, low bigint, cause text, action bigint, detail text) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql
 AS $$
 DECLARE
     now_at CONSTANT timestamptz := sluice_now();
@@ -70,7 +75,7 @@ $$;
 -- Puts a lane to sleep until a gate opens. Opening locks the gate's row, then wakes the lanes in a later statement. The
 -- lock taken here makes one of the two see the other. It never waits: who opens the gate waits for lanes.
 CREATE FUNCTION sluice_sleep_for_gate(queue bigint, low bigint, action bigint, gate text) RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql
 AS $$
 DECLARE
     open boolean;
@@ -245,8 +250,9 @@ $$;
 -- Records an attempt that did not succeed; the newest 50 of an action are kept.
 CREATE FUNCTION sluice_record(action bigint, claim bigint, number integer, outcome text, error text,
                               began timestamptz) RETURNS void
-LANGUAGE sql SET search_path FROM CURRENT
+LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
+BEGIN
     INSERT INTO sluice_attempt_rows (action_id, claim, number, outcome, error, started_at, ended_at)
     VALUES (action, sluice_record.claim, sluice_record.number, sluice_record.outcome,
             sluice_bounded(coalesce(sluice_record.error, '')), began, sluice_now())
@@ -255,92 +261,6 @@ AS $$
     WHERE t.action_id = action
       AND t.claim <= (SELECT o.claim FROM sluice_attempt_rows AS o WHERE o.action_id = action
                       ORDER BY o.claim DESC LIMIT 1 OFFSET 50);
-$$;
-
--- Settles an attempt that did not succeed; its claim is deleted, and its lane is locked. Returns whether the lane goes
--- on, whether the action was removed, and what was buried behind it.
-CREATE FUNCTION sluice_settle(held sluice_claim_rows, outcome text, delay interval, gate text, closes boolean,
-                              error text, cause text, policy text, ended timestamptz,
-                              OUT goes_on boolean, OUT removed boolean, OUT behind bigint[])
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
-AS $$
-DECLARE
-    action bigint := held.action_id;
-    state sluice_state_rows;
-    gate_opening bigint;
-    gate_open boolean := true;
-    waits interval := greatest(delay, interval '0');
-BEGIN
-    goes_on := true;
-    removed := false;
-    PERFORM FROM sluice_action_rows AS a WHERE a.id = action;
-    removed := NOT FOUND;
-    SELECT s.* INTO state FROM sluice_state_rows AS s WHERE s.action_id = action;
-    IF removed OR state.is_cancelled THEN
-        removed := true;
-        -- The server is busy, whatever becomes of the action.
-        IF closes AND gate IS NOT NULL THEN
-            PERFORM sluice_close_for(gate, waits);
-        END IF;
-        PERFORM sluice_drop(ARRAY[action], false);
-        RETURN;
-    END IF;
-    state.attempts := coalesce(state.attempts, 0);
-    CASE
-    WHEN outcome IN ('retry', 'release') THEN
-        IF outcome = 'retry' THEN
-            PERFORM sluice_record(action, held.claim, state.attempts + 1, 'retry', error, held.started_at);
-            state.attempts := state.attempts + 1;
-        END IF;
-        IF gate IS NOT NULL AND closes THEN
-            -- A gate that nobody has set is closed already, and nothing opens it: the action waits for the delay.
-            IF NOT sluice_close_for(gate, waits) THEN
-                gate := NULL;
-            END IF;
-        ELSIF gate IS NOT NULL THEN
-            SELECT g.is_open, g.opening INTO gate_open, gate_opening FROM sluice_gate_rows AS g WHERE g.name = gate;
-            waits := CASE WHEN gate_open IS NOT TRUE THEN NULL
-                          -- It has opened during the attempt.
-                          WHEN gate_opening > held.opening THEN interval '0'
-                          ELSE waits END;
-            -- A release by an open gate spends no attempt, so nothing else would slow it down.
-            IF outcome = 'release' AND waits > interval '0' AND state.is_released THEN
-                waits := greatest(waits, least(state.retry_delay * 2, interval '60 s'));
-            END IF;
-        END IF;
-        INSERT INTO sluice_state_rows AS s (action_id, attempts, next_attempt_at, retry_delay, is_released, last_error,
-                                            waits_for_gate)
-        VALUES (action, state.attempts, ended + waits, waits, outcome = 'release',
-                coalesce(sluice_bounded(error), state.last_error), gate)
-        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
-            attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
-            retry_delay = excluded.retry_delay, is_released = excluded.is_released, last_error = excluded.last_error,
-            waits_for_gate = excluded.waits_for_gate, is_suspect = false, awaits_trial = false, suspicion = 0,
-            crashes = 0;
-    WHEN outcome = 'stop' THEN
-        UPDATE sluice_state_rows AS s SET is_suspect = false, awaits_trial = false, suspicion = 0, crashes = 0
-        WHERE s.action_id = action AND (s.is_suspect OR s.crashes > 0);
-    WHEN outcome = 'fail' THEN
-        PERFORM sluice_record(action, held.claim, state.attempts + 1, cause, error, held.started_at);
-        INSERT INTO sluice_state_rows AS s (action_id, attempts, last_error)
-        VALUES (action, CASE WHEN cause = 'undecodable' THEN 0 ELSE 1 END, sluice_bounded(error))
-        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
-            attempts = s.attempts + excluded.attempts, last_error = excluded.last_error, is_suspect = false,
-            awaits_trial = false, suspicion = 0, crashes = 0;
-        -- An edit during the attempt has replaced what could not be read.
-        IF NOT (cause = 'undecodable' AND state.edited_claim IS NOT DISTINCT FROM held.claim)
-            AND NOT (policy = 'block' AND state.moves_to IS NOT NULL) THEN
-            SELECT f.goes_on, f.behind INTO goes_on, behind
-            FROM sluice_fail(held.queue_id, action, cause, policy, error) AS f;
-        END IF;
-    ELSE
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOutcome',
-            MESSAGE = format('%s is not an outcome', outcome),
-            HINT = 'Outcomes are success, retry, fail, release and stop.';
-    END CASE;
-    IF state.moves_to IS NOT NULL THEN
-        PERFORM sluice_carry_out_move(held);
-    END IF;
 END
 $$;
 
@@ -669,111 +589,11 @@ EXCEPTION WHEN lock_not_available THEN
 END
 $$;
 
--- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
--- Queues whose lane is locked are passed over and count for nothing, and their arrivals stay for a later step: who has
--- locked one queue keeps no other from being seen. Taking an arrival in needs the lane's lock, and so does giving a
--- lane back as empty: so either that look sees the action, or the arrival is still there (G11). Returns the block from
--- which the next step reads, NULL if there was no arrival; and whether there may be more.
-CREATE FUNCTION sluice_take_arrivals(arrivals_from integer, now_at timestamptz,
-                                     OUT first_block integer, OUT more boolean)
-LANGUAGE plpgsql SET search_path FROM CURRENT
-AS $$
-DECLARE
-    most CONSTANT integer := 1000;
-    start tid := format('(%s,0)', arrivals_from)::tid;
-    places tid[];
-    arrived bigint[];
-    gone_lanes bigint[];
-    gone_rewinds boolean[];
-    named bigint[];
-    named_rewinds boolean[];
-    missing bigint[];
-    locked bigint[];
-    made bigint[];
-    queue bigint;
-    passed bigint[] := '{}';
-    taken integer := 0;
-BEGIN
-    more := true;
-    -- Each round passes over the queues that were locked in those before. The next step goes on where this one stops.
-    FOR round IN 1 .. 10 LOOP
-        SELECT array_agg(t.place), array_agg(t.queue_id) INTO places, arrived
-        FROM (SELECT a.ctid AS place, a.queue_id FROM sluice_arrival_rows AS a
-              WHERE a.ctid > start AND passed[width_bucket(a.queue_id, passed)] IS DISTINCT FROM a.queue_id
-              LIMIT most - taken) AS t;
-        IF places IS NULL THEN
-            more := false;
-            EXIT;
-        END IF;
-        -- Arrivals that are left stay in sight, unless they are so many that they fill a round.
-        IF round = 1 THEN
-            first_block := split_part(ltrim(places[1]::text, '('), ',', 1)::integer;
-        ELSE
-            first_block := split_part(ltrim(start::text, '('), ',', 1)::integer;
-        END IF;
-        start := places[cardinality(places)];
-        named := ARRAY(SELECT DISTINCT n FROM unnest(arrived) AS n ORDER BY n);
-        -- Lanes that others have locked are missing here.
-        SELECT array_agg(t.queue_id) INTO locked
-        FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
-              WHERE l.queue_id = ANY (named) FOR NO KEY UPDATE SKIP LOCKED) AS t;
-        locked := coalesce(locked, '{}');
-        IF cardinality(locked) < cardinality(named) THEN
-            missing := ARRAY(SELECT n FROM unnest(named) AS n
-                             EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (named)
-                             ORDER BY 1);
-            IF cardinality(missing) > 0 THEN
-                made := sluice_make_lanes(missing, now_at);
-                IF made IS NULL THEN
-                    -- One by one, some in each step, and not the same in each: many savepoints slow all other
-                    -- transactions down, and some of these lanes may be made by a transaction that stays open.
-                    FOREACH queue IN ARRAY ARRAY(SELECT m FROM unnest(missing) AS m ORDER BY random() LIMIT 30) LOOP
-                        made := made || sluice_make_lanes(ARRAY[queue], now_at);
-                    END LOOP;
-                END IF;
-                locked := locked || made;
-            END IF;
-        END IF;
-        locked := ARRAY(SELECT k FROM unnest(locked) AS k ORDER BY k);
-        -- Only what is deleted here is taken in: another step may have had it before the lanes were locked, and its
-        -- place may have another arrival. width_bucket is a binary search: a join with unnest could be planned the
-        -- wrong way around while the table's statistics say that it is empty.
-        WITH gone AS (
-            DELETE FROM sluice_arrival_rows AS a
-            WHERE a.ctid = ANY (places) AND locked[width_bucket(a.queue_id, locked)] = a.queue_id
-            RETURNING a.queue_id, a.rewind)
-        SELECT array_agg(g.queue_id), array_agg(g.rewind) INTO gone_lanes, gone_rewinds FROM gone AS g;
-        taken := taken + coalesce(cardinality(gone_lanes), 0);
-        SELECT array_agg(t.queue_id), array_agg(t.rewind) INTO named, named_rewinds
-        FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind
-              FROM unnest(gone_lanes, gone_rewinds) AS u (queue_id, rewind)
-              GROUP BY u.queue_id ORDER BY u.queue_id) AS t;
-        -- What parks a queue stays. In the order of arrival, a new action does not change the head, and what the head
-        -- waits for still holds; with another order it may be the head.
-        UPDATE sluice_lane_rows AS l
-        SET ready_at = CASE WHEN l.worker IS NULL
-                             AND (l.blocked_by IS NULL
-                                  OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))
-                             THEN least(l.ready_at, now_at) ELSE l.ready_at END,
-            rewind = l.rewind OR named_rewinds[width_bucket(l.queue_id, named)]
-        WHERE l.queue_id = ANY (named)
-          AND (named_rewinds[width_bucket(l.queue_id, named)]
-               OR (l.worker IS NULL
-                   AND ((l.ready_at IS NULL AND l.blocked_by IS NULL)
-                        OR (SELECT q.sort_type FROM sluice_queue_rows AS q
-                            WHERE q.queue_id = l.queue_id) <> 'arrival')));
-        EXIT WHEN taken >= most;
-        passed := ARRAY(SELECT DISTINCT p FROM unnest(passed || arrived) AS p
-                        WHERE locked[width_bucket(p, locked)] IS DISTINCT FROM p ORDER BY p);
-    END LOOP;
-END
-$$;
-
 -- Counts a start by a rate limit, if it allows one now. The algorithm is GCRA, as in the file: a limit is one time, to
 -- which each start adds the interval. Never waits: while another step has the limit, the queue waits in line.
 CREATE FUNCTION sluice_start_by_rate(name text, rate_interval interval, tolerance interval, is_forced boolean,
                                      now_at timestamptz) RETURNS boolean
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql
 AS $$
 DECLARE
     stored timestamptz;
@@ -799,51 +619,6 @@ BEGIN
 END
 $$;
 
--- Locks lanes that wait for a permit of a route, or for a rate limit, as many as may start now; the longest waiting
--- first.
-CREATE FUNCTION sluice_take_from_lines(me bigint, permit_routes integer[], permits integer[], free integer,
-                                       now_at timestamptz) RETURNS bigint[]
-LANGUAGE plpgsql SET search_path FROM CURRENT
-AS $$
-DECLARE
-    taken bigint[] := '{}';
-BEGIN
-    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'permit') THEN
-        taken := ARRAY(
-            SELECT t.queue_id
-            FROM sluice_route_rows AS r
-            CROSS JOIN LATERAL (
-                SELECT l.queue_id FROM sluice_lane_rows AS l
-                WHERE l.blocked_by = 'permit' AND l.blocked_error = r.pool || ' ' || coalesce(r.kind, '')
-                  AND l.worker IS NULL AND l.ready_at IS NULL
-                ORDER BY l.blocked_at
-                LIMIT least(free, greatest(0, coalesce(permits[array_position(permit_routes, r.route)], free)))
-                FOR NO KEY UPDATE SKIP LOCKED) AS t
-            WHERE r.worker = me);
-    END IF;
-    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
-        -- The clock was set back: no start sets a limit further ahead.
-        UPDATE sluice_rate_rows AS o SET next_at = now_at + r.length
-        FROM (SELECT i.rate, max(i.rate_interval + i.rate_tolerance) AS length FROM sluice_route_rows AS i
-              WHERE i.worker = me AND i.rate IS NOT NULL GROUP BY i.rate) AS r
-        WHERE o.name = r.rate AND o.next_at > now_at + r.length
-          AND o.name = ANY (ARRAY(SELECT s.name FROM sluice_rate_rows AS s
-                                  WHERE s.next_at > now_at FOR NO KEY UPDATE SKIP LOCKED));
-        taken := taken || ARRAY(
-            SELECT t.queue_id
-            FROM (SELECT r.rate, min(r.rate_interval) AS length, min(r.rate_tolerance) AS tolerance
-                  FROM sluice_route_rows AS r WHERE r.worker = me AND r.rate IS NOT NULL GROUP BY r.rate) AS r
-            CROSS JOIN LATERAL (
-                SELECT l.queue_id FROM sluice_lane_rows AS l
-                WHERE l.blocked_by = 'rate' AND l.blocked_error = r.rate AND l.worker IS NULL AND l.ready_at IS NULL
-                ORDER BY l.blocked_at
-                LIMIT least(free, sluice_starts_left(r.rate, r.length, r.tolerance, now_at))
-                FOR NO KEY UPDATE SKIP LOCKED) AS t);
-    END IF;
-    RETURN taken[1 : free];
-END
-$$;
-
 -- How many starts a rate limit allows now.
 CREATE FUNCTION sluice_starts_left(name text, rate_interval interval, tolerance interval,
                                    now_at timestamptz) RETURNS integer
@@ -854,36 +629,6 @@ AS $$
             coalesce((SELECT least(r.next_at, now_at + tolerance + rate_interval) FROM sluice_rate_rows AS r
                       WHERE r.name = sluice_starts_left.name), now_at) - now_at))
         / greatest(0.000001, extract(epoch FROM rate_interval)))))::integer
-$$;
-
--- When something is due next for a worker; NULL: nothing is known. At the time, call sluice_chores, then step.
-CREATE FUNCTION sluice_next_due(me bigint, pools integer[]) RETURNS timestamptz
-LANGUAGE plpgsql SET search_path FROM CURRENT
-AS $$
-DECLARE
-    soon CONSTANT timestamptz := sluice_now() + interval '20 ms';
-    due timestamptz;
-BEGIN
-    due := least(
-        (SELECT min(l.ready_at) FROM unnest(pools) AS p (pool)
-         CROSS JOIN LATERAL (SELECT i.ready_at FROM sluice_lane_rows AS i
-                             WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at IS NOT NULL AND NOT i.is_suspect
-                             ORDER BY i.ready_at LIMIT 1) AS l),
-        (SELECT l.ready_at FROM sluice_lane_rows AS l WHERE l.worker IS NULL AND l.ready_at IS NOT NULL AND l.is_suspect
-         ORDER BY l.ready_at LIMIT 1),
-        (SELECT a.not_before FROM sluice_action_rows AS a WHERE a.not_before IS NOT NULL
-         ORDER BY a.not_before LIMIT 1),
-        (SELECT g.opens_at FROM sluice_gate_rows AS g WHERE g.opens_at IS NOT NULL ORDER BY g.opens_at LIMIT 1));
-    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
-        due := least(due, (SELECT min(o.next_at - r.rate_tolerance) FROM sluice_route_rows AS r
-                           JOIN sluice_rate_rows AS o ON o.name = r.rate
-                           WHERE r.worker = me
-                             AND EXISTS (SELECT FROM sluice_lane_rows AS l
-                                         WHERE l.blocked_by = 'rate' AND l.blocked_error = r.rate)));
-    END IF;
-    -- What is due and was not taken is locked, or waits for the chores.
-    RETURN greatest(due, CASE WHEN due IS NOT NULL THEN soon END);
-END
 $$;
 
 -- Locks the lanes of the suspects that are tried next: half of the most suspect, at most so many. size: how many that
@@ -968,6 +713,1191 @@ BEGIN
 END
 $$;
 
+-- The step, from here to sluice_step, which calls its phases one after the other and hands its state from each to the
+-- next. A phase reads and writes the state's values; what it appends to often is in variables of its own, since appending
+-- to an array within a composite value copies all of it.
+
+-- An answer of sluice_step, which describes the rows.
+CREATE TYPE sluice_answer AS (
+    what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text, version integer,
+    payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer, last_error text,
+    is_alone boolean, route integer, due_at timestamptz, cause text, policy text);
+
+-- What a worker says of attempts that have ended: the arrays of sluice_step, one element for each receipt.
+CREATE TYPE sluice_receipts AS (
+    claims bigint[], outcomes text[], delays interval[], gates text[], closes boolean[], errors text[], causes text[],
+    policies text[]);
+
+-- The same of one attempt.
+CREATE TYPE sluice_outcome AS (
+    outcome text, delay interval, gate text, closes boolean, error text, cause text, policy text);
+
+-- What the phases of a step hand on to each other. Small values are first, since the query of the heads reads some of
+-- them for each head.
+CREATE TYPE sluice_step_state AS (
+    worker      bigint,
+    -- The time of the step. Read once: a condition with a function of the clock uses no index.
+    now_at      timestamptz,
+    -- This step starts suspects, with nothing beside them.
+    is_trial    boolean,
+    any_hold    boolean,
+    -- A worker has made a more specific pool, to which not all lanes have moved.
+    moves_lanes boolean,
+    -- The worker starts nothing: suspects run, or wait for the end of other actions.
+    drains      boolean,
+    -- The worker's row says that it waits for the doorbell; the caller asks that it does.
+    was_waiting boolean,
+    waits       boolean,
+    -- There is more to do now.
+    more        boolean,
+    -- A head was left since the answer would be too long.
+    is_full     boolean,
+    -- How long the payloads of the answer may still be.
+    bytes_left  bigint,
+    -- The highest opening of a gate, for the claims.
+    opening     bigint,
+    -- The number of the next claim.
+    next_claim  bigint,
+    -- How many more actions may start; of the routes with a limit of their own, how many of each.
+    free        integer,
+    limited     integer[],
+    permits     integer[],
+    -- The pools whose queues the worker may run.
+    pools       integer[],
+    -- The block of the table from which arrivals are read: in this step, and in the next.
+    arrivals_from integer,
+    trial_limit interval,
+    -- How many suspects start together.
+    trial_size  integer,
+    -- When something is due for a trial.
+    next_due    timestamptz,
+    -- The lanes that the worker keeps after settling: up to which id nothing waits in each, the claim that was settled,
+    -- and how much of the queue's turn is used. At the end the worker gives back those that are still here.
+    kept_lanes  bigint[],
+    kept_lows   bigint[],
+    kept_claims bigint[],
+    kept_turns  integer[],
+    -- The same of the lanes whose heads are read next. All are locked.
+    look_lanes  bigint[],
+    look_lows   bigint[],
+    look_claims bigint[],
+    look_turns  integer[],
+    -- What the heads have shown, to be written for all together: claims, lanes that the worker did not have before, and
+    -- lanes without a head, with the id up to which nothing waits.
+    new_claims  sluice_claim_rows[],
+    taken_lanes bigint[],
+    empty_lanes bigint[],
+    empty_lows  bigint[],
+    -- Actions that became dead letters with their whole queue.
+    behind      bigint[],
+    answers     sluice_answer[]);
+
+-- What a step says of a receipt or a claim.
+CREATE FUNCTION sluice_answer_on(what text, claim bigint) RETURNS sluice_answer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW(what, claim, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+           NULL)::sluice_answer;
+
+-- What a step says of an action that does not start.
+CREATE FUNCTION sluice_answer_about(what text, action bigint, queue text, kind text, error text, cause text DEFAULT NULL,
+                                    policy text DEFAULT NULL) RETURNS sluice_answer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ROW(what, NULL, NULL, action, NULL, queue, kind, NULL, NULL, NULL, NULL, NULL, NULL, error, NULL, NULL, NULL,
+           cause, policy)::sluice_answer;
+
+-- Begins a step: locks the worker's row, which keeps others from taking the worker off until the step has committed, and
+-- makes a resync wait for it. Renews the lease.
+CREATE FUNCTION sluice_begin_step(step sluice_step_state, lease interval) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    me CONSTANT bigint := step.worker;
+    now_at CONSTANT timestamptz := sluice_now();
+    worker record;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL005',
+            MESSAGE = 'sluice_step needs the isolation level READ COMMITTED: set default_transaction_isolation for the role',
+            HINT = 'Each of its statements needs a new snapshot. The setting may be that of the role or of the database.';
+    END IF;
+    SELECT w.lease_until, w.first_claim, w.refused_at, w.waits,
+           ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
+           EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
+           EXISTS (SELECT FROM sluice_task_rows AS t WHERE t.what = 'pool') AS moves_lanes,
+           coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0) AS opening
+    INTO worker
+    FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
+            HINT = 'Register again: its lease was over, and others run its queues.';
+    END IF;
+    IF step.next_claim < worker.first_claim THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'lateCall',
+            MESSAGE = 'this step comes after a resync of its worker',
+            HINT = 'Its worker has given it up, and would not know of the claims.';
+    END IF;
+    -- Renewed often enough that five sixths are left after each step: the broker stops its handlers when it has had no
+    -- answer for two thirds of the lease, and does not know which step has renewed it.
+    IF worker.lease_until - now_at NOT BETWEEN lease * 5 / 6 AND lease + interval '1 s'
+        OR worker.refused_at IS NOT NULL THEN
+        UPDATE sluice_worker_rows AS w
+        SET lease_until = now_at + lease, refusal = NULL, refused_at = NULL,
+            continuous_since = CASE
+                WHEN w.lease_until <= now_at THEN now_at
+                -- The clock was set back; see sluice_chores.
+                WHEN w.lease_until > now_at + lease + interval '1 s' THEN 'infinity'
+                ELSE w.continuous_since END
+        WHERE w.epoch = me;
+    END IF;
+    step.now_at := now_at;
+    step.was_waiting := worker.waits;
+    step.pools := worker.pools;
+    step.any_hold := worker.any_hold;
+    step.moves_lanes := worker.moves_lanes;
+    step.opening := worker.opening;
+    RETURN step;
+END
+$$;
+
+-- Locks the lanes of receipts; returns the claims whose lane another transaction has locked, perhaps for long.
+CREATE FUNCTION sluice_lock_lanes_of(step sluice_step_state, claims bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    lanes bigint[];
+    locked_lanes bigint[];
+BEGIN
+    lanes := ARRAY(SELECT c.queue_id FROM sluice_claim_rows AS c WHERE c.claim = ANY (claims));
+    locked_lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes)
+                          ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
+    IF cardinality(locked_lanes) = cardinality(lanes) THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(SELECT c.claim FROM sluice_claim_rows AS c
+                 WHERE c.claim = ANY (claims) AND c.queue_id <> ALL (locked_lanes));
+END
+$$;
+
+-- Settles attempts, and notes which lanes the worker keeps. It writes nothing for a receipt whose lane is locked (busy),
+-- nor for one whose claim is gone (stale, G6).
+CREATE FUNCTION sluice_settle_receipts(step sluice_step_state, receipts sluice_receipts) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    me CONSTANT bigint := step.worker;
+    now_at CONSTANT timestamptz := step.now_at;
+    claims bigint[] := receipts.claims;
+    outcomes CONSTANT text[] := receipts.outcomes;
+    busy CONSTANT bigint[] := sluice_lock_lanes_of(step, receipts.claims);
+    sorted_claims bigint[];
+    sorted_places integer[];
+    gone record;
+BEGIN
+    IF busy <> '{}' THEN
+        step.answers := step.answers || ARRAY(SELECT sluice_answer_on('busy', b) FROM unnest(busy) AS b);
+        claims := ARRAY(SELECT CASE WHEN i.claim <> ALL (busy) THEN i.claim END
+                        FROM unnest(claims) WITH ORDINALITY AS i (claim, place) ORDER BY i.place);
+    END IF;
+    SELECT array_agg(i.claim ORDER BY i.claim), array_agg(i.place::integer ORDER BY i.claim)
+    INTO sorted_claims, sorted_places
+    FROM unnest(claims) WITH ORDINALITY AS i (claim, place) WHERE i.claim IS NOT NULL;
+    WITH gone AS (
+        DELETE FROM sluice_claim_rows AS c
+        WHERE c.claim = ANY (claims) AND c.worker IS NOT DISTINCT FROM me
+        RETURNING c AS held, c.claim, c.action_id, c.queue_id, c.is_settled,
+                  sorted_places[width_bucket(c.claim, sorted_claims)] AS place,
+                  c.turn + greatest(1, least(16, extract(epoch FROM now_at - c.started_at) * 320))::integer AS turn
+    ), sorted AS (
+        SELECT g.*, NOT g.is_settled AND outcomes[g.place] IS NOT DISTINCT FROM 'success' AS is_success FROM gone AS g)
+    SELECT array_agg(g.queue_id) AS lanes, array_agg(g.action_id) AS actions, array_agg(g.claim) AS claims,
+           array_agg(g.turn) AS turns, array_agg(g.claim) FILTER (WHERE g.is_settled) AS by_application,
+           array_agg(g.claim) FILTER (WHERE g.is_success) AS done_claims,
+           array_agg(g.action_id) FILTER (WHERE g.is_success) AS done_actions,
+           array_agg(g.held) FILTER (WHERE NOT g.is_success AND NOT g.is_settled) AS others,
+           array_agg(g.place) FILTER (WHERE NOT g.is_success AND NOT g.is_settled) AS other_places
+    INTO gone FROM sorted AS g;
+    step.kept_lanes := gone.lanes;
+    step.kept_lows := gone.actions;
+    step.kept_claims := gone.claims;
+    step.kept_turns := gone.turns;
+    IF gone.by_application IS NOT NULL THEN
+        step.answers := step.answers || ARRAY(SELECT sluice_answer_on('byApplication', c)
+                                              FROM unnest(gone.by_application) AS c);
+    END IF;
+    IF coalesce(cardinality(gone.claims), 0) < cardinality(claims) THEN
+        step.answers := step.answers || ARRAY(SELECT sluice_answer_on('stale', c) FROM unnest(claims) AS c
+                                              WHERE c <> ALL (coalesce(gone.claims, '{}')));
+    END IF;
+    IF gone.done_claims IS NOT NULL THEN
+        step := sluice_settle_successes(step, gone.done_claims, gone.done_actions);
+    END IF;
+    IF gone.others IS NOT NULL THEN
+        step := sluice_settle_others(step, gone.others, gone.other_places, receipts);
+    END IF;
+    RETURN step;
+END
+$$;
+
+-- Settles successes; an action that is not there was deleted during the attempt.
+CREATE FUNCTION sluice_settle_successes(step sluice_step_state, claims bigint[], actions bigint[])
+RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    deleted bigint[];
+    edited bigint[];
+    removed bigint[];
+    claim bigint;
+    answers sluice_answer[] := '{}';
+BEGIN
+    WITH gone AS (DELETE FROM sluice_action_rows AS a WHERE a.id = ANY (actions) RETURNING a.id)
+    SELECT array_agg(g.id) INTO deleted FROM gone AS g;
+    WITH gone AS (DELETE FROM sluice_state_rows AS s WHERE s.action_id = ANY (actions) RETURNING s.edited_claim)
+    SELECT array_agg(g.edited_claim) INTO edited FROM gone AS g;
+    -- An action without state has no attempts.
+    IF edited IS NOT NULL THEN
+        DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = ANY (actions);
+        step.answers := step.answers || ARRAY(SELECT sluice_answer_on('editLost', c) FROM unnest(claims) AS c
+                                              WHERE c = ANY (edited));
+    END IF;
+    UPDATE sluice_key_rows AS k SET until = now_at + k.keep, has_succeeded = true WHERE k.action_id = ANY (actions);
+    IF cardinality(deleted) IS DISTINCT FROM cardinality(actions) THEN
+        removed := ARRAY(SELECT c.claim FROM unnest(claims, actions) AS c (claim, action)
+                         WHERE c.action <> ALL (coalesce(deleted, '{}')));
+        step.answers := step.answers || ARRAY(SELECT sluice_answer_on('removed', c) FROM unnest(removed) AS c);
+        claims := ARRAY(SELECT c FROM unnest(claims) AS c WHERE c <> ALL (removed));
+    END IF;
+    FOREACH claim IN ARRAY claims LOOP
+        answers := answers || sluice_answer_on('settled', claim);
+    END LOOP;
+    step.answers := step.answers || answers;
+    RETURN step;
+END
+$$;
+
+-- Settles attempts that did not succeed, one after the other. places: their receipts.
+CREATE FUNCTION sluice_settle_others(step sluice_step_state, others sluice_claim_rows[], places integer[],
+                                     receipts sluice_receipts) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    -- An element of an array within a composite value takes as long as the array is long; one of a variable does not.
+    outcomes CONSTANT text[] := receipts.outcomes;
+    delays CONSTANT interval[] := receipts.delays;
+    gates CONSTANT text[] := receipts.gates;
+    closes CONSTANT boolean[] := receipts.closes;
+    errors CONSTANT text[] := receipts.errors;
+    causes CONSTANT text[] := receipts.causes;
+    policies CONSTANT text[] := receipts.policies;
+    lanes bigint[] := step.kept_lanes;
+    lows bigint[] := step.kept_lows;
+    answers sluice_answer[] := '{}';
+    held sluice_claim_rows;
+    place integer;
+    kept_place integer;
+    ended record;
+BEGIN
+    FOR number IN 1 .. cardinality(others) LOOP
+        held := others[number];
+        place := places[number];
+        ended := sluice_settle(step, held, ROW(outcomes[place], delays[place], gates[place], closes[place],
+                                               errors[place], causes[place], policies[place]));
+        answers := answers || sluice_answer_on(CASE WHEN ended.removed THEN 'removed' ELSE 'settled' END, held.claim);
+        step.behind := step.behind || ended.behind;
+        kept_place := array_position(step.kept_claims, held.claim);
+        IF ended.goes_on THEN
+            -- The action may still be the head.
+            lows[kept_place] := held.action_id - 1;
+        ELSE
+            lanes[kept_place] := NULL;
+        END IF;
+    END LOOP;
+    step.kept_lanes := lanes;
+    step.kept_lows := lows;
+    step.answers := step.answers || answers;
+    RETURN step;
+END
+$$;
+
+-- Settles an attempt that did not succeed; its claim is deleted, and its lane is locked. Returns whether the lane goes
+-- on, whether the action was removed, and what was buried behind it.
+CREATE FUNCTION sluice_settle(step sluice_step_state, held sluice_claim_rows, said sluice_outcome,
+                              OUT goes_on boolean, OUT removed boolean, OUT behind bigint[])
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    action bigint := held.action_id;
+    state sluice_state_rows;
+    failed record;
+BEGIN
+    goes_on := true;
+    PERFORM FROM sluice_action_rows AS a WHERE a.id = action;
+    removed := NOT FOUND;
+    SELECT s.* INTO state FROM sluice_state_rows AS s WHERE s.action_id = action;
+    IF removed OR state.is_cancelled THEN
+        removed := true;
+        -- The server is busy, whatever becomes of the action.
+        IF said.closes AND said.gate IS NOT NULL THEN
+            PERFORM sluice_close_for(said.gate, greatest(said.delay, interval '0'));
+        END IF;
+        PERFORM sluice_drop(ARRAY[action], false);
+        RETURN;
+    END IF;
+    state.attempts := coalesce(state.attempts, 0);
+    CASE
+    WHEN said.outcome IN ('retry', 'release') THEN
+        PERFORM sluice_wait_again(step, held, said, state);
+    WHEN said.outcome = 'stop' THEN
+        UPDATE sluice_state_rows AS s SET is_suspect = false, awaits_trial = false, suspicion = 0, crashes = 0
+        WHERE s.action_id = action AND (s.is_suspect OR s.crashes > 0);
+    WHEN said.outcome = 'fail' THEN
+        PERFORM sluice_record(action, held.claim, state.attempts + 1, said.cause, said.error, held.started_at);
+        INSERT INTO sluice_state_rows AS s (action_id, attempts, last_error)
+        VALUES (action, CASE WHEN said.cause = 'undecodable' THEN 0 ELSE 1 END, sluice_bounded(said.error))
+        ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
+            attempts = s.attempts + excluded.attempts, last_error = excluded.last_error, is_suspect = false,
+            awaits_trial = false, suspicion = 0, crashes = 0;
+        -- An edit during the attempt has replaced what could not be read.
+        IF NOT (said.cause = 'undecodable' AND state.edited_claim IS NOT DISTINCT FROM held.claim)
+            AND NOT (said.policy = 'block' AND state.moves_to IS NOT NULL) THEN
+            failed := sluice_fail(held.queue_id, action, said.cause, said.policy, said.error);
+            goes_on := failed.goes_on;
+            behind := failed.behind;
+        END IF;
+    ELSE
+        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOutcome',
+            MESSAGE = format('%s is not an outcome', said.outcome),
+            HINT = 'Outcomes are success, retry, fail, release and stop.';
+    END CASE;
+    IF state.moves_to IS NOT NULL THEN
+        PERFORM sluice_carry_out_move(held);
+    END IF;
+END
+$$;
+
+-- Has an action wait for its next attempt, after a retry or a release: for a delay, for a gate, or both.
+CREATE FUNCTION sluice_wait_again(step sluice_step_state, held sluice_claim_rows, said sluice_outcome,
+                                  state sluice_state_rows) RETURNS void
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    waits interval := greatest(said.delay, interval '0');
+    gate_opening bigint;
+    gate_open boolean;
+BEGIN
+    IF said.outcome = 'retry' THEN
+        state.attempts := state.attempts + 1;
+        PERFORM sluice_record(held.action_id, held.claim, state.attempts, 'retry', said.error, held.started_at);
+    END IF;
+    IF said.gate IS NOT NULL AND said.closes THEN
+        -- A gate that nobody has set is closed already, and nothing opens it: the action waits for the delay.
+        IF NOT sluice_close_for(said.gate, waits) THEN
+            said.gate := NULL;
+        END IF;
+    ELSIF said.gate IS NOT NULL THEN
+        SELECT g.is_open, g.opening INTO gate_open, gate_opening FROM sluice_gate_rows AS g WHERE g.name = said.gate;
+        waits := CASE WHEN gate_open IS NOT TRUE THEN NULL
+                      -- It has opened during the attempt.
+                      WHEN gate_opening > held.opening THEN interval '0'
+                      ELSE waits END;
+        -- A release by an open gate spends no attempt, so nothing else would slow it down.
+        IF said.outcome = 'release' AND waits > interval '0' AND state.is_released THEN
+            waits := greatest(waits, least(state.retry_delay * 2, interval '60 s'));
+        END IF;
+    END IF;
+    INSERT INTO sluice_state_rows AS s (action_id, attempts, next_attempt_at, retry_delay, is_released, last_error,
+                                        waits_for_gate)
+    VALUES (held.action_id, state.attempts, step.now_at + waits, waits, said.outcome = 'release',
+            coalesce(sluice_bounded(said.error), state.last_error), said.gate)
+    ON CONFLICT ON CONSTRAINT sluice_state_rows_pkey DO UPDATE SET
+        attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at, retry_delay = excluded.retry_delay,
+        is_released = excluded.is_released, last_error = excluded.last_error,
+        waits_for_gate = excluded.waits_for_gate, is_suspect = false, awaits_trial = false, suspicion = 0, crashes = 0;
+END
+$$;
+
+-- Takes in up to 1,000 arrivals from a block of the table on: wakes their lanes, and makes those that are missing.
+-- Queues whose lane is locked are passed over and count for nothing, and their arrivals stay for a later step: who has
+-- locked one queue keeps no other from being seen. Taking an arrival in needs the lane's lock, and so does giving a
+-- lane back as empty: so either that look sees the action, or the arrival is still there (G11). Notes the block from
+-- which the next step reads, and whether there may be more.
+CREATE FUNCTION sluice_take_arrivals(step sluice_step_state) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    most CONSTANT integer := 1000;
+    start tid := format('(%s,0)', step.arrivals_from)::tid;
+    places tid[];
+    arrived bigint[];
+    gone_lanes bigint[];
+    gone_rewinds boolean[];
+    locked bigint[];
+    passed bigint[] := '{}';
+    taken integer := 0;
+BEGIN
+    step.more := true;
+    -- Each round passes over the queues that were locked in those before. The next step goes on where this one stops.
+    FOR round IN 1 .. 10 LOOP
+        SELECT array_agg(t.place), array_agg(t.queue_id) INTO places, arrived
+        FROM (SELECT a.ctid AS place, a.queue_id FROM sluice_arrival_rows AS a
+              WHERE a.ctid > start AND passed[width_bucket(a.queue_id, passed)] IS DISTINCT FROM a.queue_id
+              LIMIT most - taken) AS t;
+        IF places IS NULL THEN
+            step.more := false;
+            EXIT;
+        END IF;
+        -- Arrivals that are left stay in sight, unless they are so many that they fill a round.
+        IF round = 1 THEN
+            step.arrivals_from := split_part(ltrim(places[1]::text, '('), ',', 1)::integer;
+        ELSE
+            step.arrivals_from := split_part(ltrim(start::text, '('), ',', 1)::integer;
+        END IF;
+        start := places[cardinality(places)];
+        locked := sluice_lock_arrived(step, arrived);
+        -- Only what is deleted here is taken in: another step may have had it before the lanes were locked, and its
+        -- place may have another arrival. width_bucket is a binary search: a join with unnest could be planned the
+        -- wrong way around while the table's statistics say that it is empty.
+        WITH gone AS (
+            DELETE FROM sluice_arrival_rows AS a
+            WHERE a.ctid = ANY (places) AND locked[width_bucket(a.queue_id, locked)] = a.queue_id
+            RETURNING a.queue_id, a.rewind)
+        SELECT array_agg(g.queue_id), array_agg(g.rewind) INTO gone_lanes, gone_rewinds FROM gone AS g;
+        IF gone_lanes IS NOT NULL THEN
+            taken := taken + cardinality(gone_lanes);
+            PERFORM sluice_wake_arrived(step, gone_lanes, gone_rewinds);
+        END IF;
+        EXIT WHEN taken >= most;
+        passed := ARRAY(SELECT DISTINCT p FROM unnest(passed || arrived) AS p
+                        WHERE locked[width_bucket(p, locked)] IS DISTINCT FROM p ORDER BY p);
+    END LOOP;
+    RETURN step;
+END
+$$;
+
+-- Locks the lanes of queues in which actions have arrived, and makes those that are missing; returns which, sorted.
+-- Lanes that others have locked are left out.
+CREATE FUNCTION sluice_lock_arrived(step sluice_step_state, arrived bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    named bigint[];
+    locked bigint[];
+    missing bigint[];
+    made bigint[];
+    queue bigint;
+BEGIN
+    named := ARRAY(SELECT DISTINCT n FROM unnest(arrived) AS n ORDER BY n);
+    SELECT coalesce(array_agg(t.queue_id), '{}') INTO locked
+    FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
+          WHERE l.queue_id = ANY (named) FOR NO KEY UPDATE SKIP LOCKED) AS t;
+    IF cardinality(locked) < cardinality(named) THEN
+        missing := ARRAY(SELECT n FROM unnest(named) AS n
+                         EXCEPT SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (named)
+                         ORDER BY 1);
+        IF cardinality(missing) > 0 THEN
+            made := sluice_make_lanes(missing, step.now_at);
+            IF made IS NULL THEN
+                -- One by one, some in each step, and not the same in each: many savepoints slow all other
+                -- transactions down, and some of these lanes may be made by a transaction that stays open.
+                FOREACH queue IN ARRAY ARRAY(SELECT m FROM unnest(missing) AS m ORDER BY random() LIMIT 30) LOOP
+                    made := made || sluice_make_lanes(ARRAY[queue], step.now_at);
+                END LOOP;
+            END IF;
+            locked := locked || made;
+        END IF;
+    END IF;
+    RETURN ARRAY(SELECT k FROM unnest(locked) AS k ORDER BY k);
+END
+$$;
+
+-- Has lanes looked at again in which actions have arrived. What parks a queue stays. In the order of arrival, a new
+-- action does not change the head, and what the head waits for still holds; with another order it may be the head.
+CREATE FUNCTION sluice_wake_arrived(step sluice_step_state, lanes bigint[], rewinds boolean[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    named bigint[];
+    named_rewinds boolean[];
+BEGIN
+    SELECT array_agg(t.queue_id), array_agg(t.rewind) INTO named, named_rewinds
+    FROM (SELECT u.queue_id, bool_or(u.rewind) AS rewind
+          FROM unnest(lanes, rewinds) AS u (queue_id, rewind) GROUP BY u.queue_id ORDER BY u.queue_id) AS t;
+    UPDATE sluice_lane_rows AS l
+    SET ready_at = CASE WHEN l.worker IS NULL
+                         AND (l.blocked_by IS NULL
+                              OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))
+                         THEN least(l.ready_at, now_at) ELSE l.ready_at END,
+        rewind = l.rewind OR named_rewinds[width_bucket(l.queue_id, named)]
+    WHERE l.queue_id = ANY (named)
+      AND (named_rewinds[width_bucket(l.queue_id, named)]
+           OR (l.worker IS NULL
+               AND ((l.ready_at IS NULL AND l.blocked_by IS NULL)
+                    OR (SELECT q.sort_type FROM sluice_queue_rows AS q
+                        WHERE q.queue_id = l.queue_id) <> 'arrival')));
+END
+$$;
+
+-- Decides whether this step tries suspects, which start with nothing beside them on their worker: one worker of the
+-- fleet tries them, half of the most suspect at a time, as in the file.
+CREATE FUNCTION sluice_try_suspects(step sluice_step_state) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    me CONSTANT bigint := step.worker;
+    now_at CONSTANT timestamptz := step.now_at;
+    trial sluice_trial_rows;
+    chosen record;
+BEGIN
+    SELECT t.* INTO trial FROM sluice_trial_rows AS t WHERE t.is_only;
+    IF trial.worker = me THEN
+        step := sluice_continue_trial(step, trial);
+    ELSIF step.free > 0 AND EXISTS (
+        SELECT FROM sluice_lane_rows AS l WHERE l.worker IS NULL AND l.ready_at <= now_at AND l.is_suspect
+    ) THEN
+        step := sluice_begin_trial(step);
+    END IF;
+    IF NOT step.is_trial THEN
+        RETURN step;
+    END IF;
+    chosen := sluice_take_suspects(step.pools, step.free, now_at);
+    IF chosen.lanes = '{}' THEN
+        -- All are tried; one that is locked is tried later.
+        UPDATE sluice_trial_rows AS t SET worker = NULL WHERE t.worker = me;
+        step.is_trial := false;
+        RETURN step;
+    END IF;
+    step.look_lanes := chosen.lanes;
+    step.trial_size := chosen.size;
+    UPDATE sluice_trial_rows AS t
+    SET part_until = CASE WHEN chosen.is_long THEN t.until ELSE least(t.until, now_at + step.trial_limit / 5) END
+    WHERE t.worker = me RETURNING t.part_until INTO step.next_due;
+    RETURN step;
+END
+$$;
+
+-- Goes on with the worker's trial: ends it when its time is over, waits while suspects or other actions run, or has the
+-- next suspects tried.
+CREATE FUNCTION sluice_continue_trial(step sluice_step_state, trial sluice_trial_rows) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    running_now CONSTANT integer := (SELECT count(*) FROM sluice_claim_rows AS c WHERE c.worker = step.worker);
+BEGIN
+    IF step.trial_limit <= interval '0' OR now_at NOT BETWEEN trial.since AND trial.until
+        OR (running_now > 0 AND now_at >= trial.part_until) THEN
+        PERFORM sluice_end_trial(step.worker, now_at);
+    ELSIF running_now = 0 AND step.free > 0 THEN
+        step.is_trial := true;
+    ELSE
+        step.drains := true;
+        step.next_due := coalesce(trial.part_until, trial.until);
+    END IF;
+    RETURN step;
+END
+$$;
+
+-- Begins a trial, if there are suspects to try and no worker tries any. An idle worker begins at once; if there is none,
+-- a busy one drains after a second, unless it runs something long.
+CREATE FUNCTION sluice_begin_trial(step sluice_step_state) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    trial_limit CONSTANT interval := step.trial_limit;
+    running_now integer;
+    oldest_start timestamptz;
+BEGIN
+    IF trial_limit <= interval '0' THEN
+        PERFORM sluice_release_suspects(now_at, now_at);
+        RETURN step;
+    END IF;
+    SELECT count(*), min(c.started_at) INTO running_now, oldest_start
+    FROM sluice_claim_rows AS c WHERE c.worker = step.worker;
+    -- A queue that is locked is no reason to drain.
+    PERFORM FROM sluice_lane_rows AS l
+    WHERE l.worker IS NULL AND l.is_suspect AND l.pool = ANY (step.pools)
+      AND l.ready_at <= now_at - CASE WHEN running_now = 0 THEN interval '0'
+                                      WHEN oldest_start > now_at - trial_limit THEN interval '1 s' END
+    ORDER BY l.ready_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        -- A clock that was set, or a worker that hangs, ends the trial of another too.
+        PERFORM FROM sluice_trial_rows AS t
+        WHERE NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = t.worker AND w.ending IS NULL)
+           OR now_at NOT BETWEEN t.since AND t.until + interval '1 s'
+        FOR NO KEY UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            UPDATE sluice_trial_rows AS t
+            SET worker = step.worker, since = now_at, until = now_at + trial_limit, part_until = NULL;
+            step.is_trial := running_now = 0;
+            step.drains := NOT step.is_trial;
+            step.next_due := now_at + trial_limit;
+        END IF;
+    END IF;
+    RETURN step;
+END
+$$;
+
+-- Has the step look at the heads of lanes that the worker keeps and whose turn is shorter than that. The others stay.
+-- A turn that is over begins again: nobody else had a permit for the queue.
+CREATE FUNCTION sluice_look_at_kept(step sluice_step_state, longest integer) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    SELECT array_agg(k.lane) FILTER (WHERE k.turn < longest), array_agg(k.low) FILTER (WHERE k.turn < longest),
+           array_agg(k.claim) FILTER (WHERE k.turn < longest),
+           array_agg(CASE WHEN k.turn < 16 THEN k.turn ELSE 0 END) FILTER (WHERE k.turn < longest),
+           array_agg(k.lane) FILTER (WHERE k.turn >= longest), array_agg(k.low) FILTER (WHERE k.turn >= longest),
+           array_agg(k.claim) FILTER (WHERE k.turn >= longest), array_agg(k.turn) FILTER (WHERE k.turn >= longest)
+    INTO step.look_lanes, step.look_lows, step.look_claims, step.look_turns,
+         step.kept_lanes, step.kept_lows, step.kept_claims, step.kept_turns
+    FROM unnest(step.kept_lanes, step.kept_lows, step.kept_claims, step.kept_turns) AS k (lane, low, claim, turn)
+    WHERE k.lane IS NOT NULL;
+    RETURN step;
+END
+$$;
+
+-- Has the step look at the heads of lanes that are ready, as many as may start; locks them. Those that are ready longest
+-- are first, in whatever pool. A pool whose routes are all used up is left to others.
+CREATE FUNCTION sluice_look_at_ready(step sluice_step_state) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    wanted CONSTANT integer := step.free;
+BEGIN
+    IF cardinality(step.limited) > 0 THEN
+        step.pools := ARRAY(
+            SELECT DISTINCT r.pool FROM sluice_route_rows AS r
+            WHERE r.worker = step.worker
+              AND coalesce(step.permits[array_position(step.limited, r.route)], 1) > 0);
+    END IF;
+    IF cardinality(step.pools) = 1 THEN
+        step.look_lanes := sluice_take_ready(step, step.pools[1], wanted);
+    ELSE
+        step.look_lanes := sluice_take_ready_of_pools(step);
+    END IF;
+    step.look_lows := NULL;
+    step.look_claims := NULL;
+    step.look_turns := NULL;
+    step.more := step.more OR cardinality(step.look_lanes) >= wanted;
+    RETURN step;
+END
+$$;
+
+-- Locks lanes of a pool that are ready, those that are ready longest first; not those that are taken already.
+CREATE FUNCTION sluice_take_ready(step sluice_step_state, pool integer, wanted integer, taken bigint[] DEFAULT '{}')
+RETURNS bigint[]
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+BEGIN
+    RETURN ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.pool = sluice_take_ready.pool AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
+          AND l.queue_id <> ALL (taken)
+        ORDER BY l.ready_at LIMIT wanted FOR NO KEY UPDATE SKIP LOCKED);
+END
+$$;
+
+-- The same of all pools of the worker.
+CREATE FUNCTION sluice_take_ready_of_pools(step sluice_step_state) RETURNS bigint[]
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    wanted CONSTANT integer := step.free;
+    share_pools integer[];
+    shares integer[];
+    taken bigint[] := '{}';
+    next_pool integer;
+BEGIN
+    -- How many of those that are ready longest each pool has; only so many are locked.
+    SELECT array_agg(s.pool), array_agg(s.share) INTO share_pools, shares
+    FROM (SELECT e.pool, count(*)::integer AS share
+          FROM (SELECT l.pool, l.ready_at
+                FROM unnest(step.pools) AS p (pool)
+                CROSS JOIN LATERAL (
+                    SELECT i.pool, i.ready_at FROM sluice_lane_rows AS i
+                    WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at <= now_at AND NOT i.is_suspect
+                    ORDER BY i.ready_at LIMIT wanted) AS l
+                ORDER BY l.ready_at LIMIT wanted) AS e
+          GROUP BY e.pool) AS s;
+    taken := ARRAY(
+        SELECT t.queue_id FROM unnest(share_pools, shares) AS s (pool, share)
+        CROSS JOIN LATERAL (
+            SELECT l.queue_id FROM sluice_lane_rows AS l
+            WHERE l.pool = s.pool AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
+            ORDER BY l.ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) AS t);
+    -- Others have locked some: then more of any pool, the one that is ready longest first.
+    IF cardinality(taken) < (SELECT sum(s) FROM unnest(shares) AS s) THEN
+        FOR next_pool IN
+            SELECT l.pool FROM unnest(step.pools) AS p (pool)
+            CROSS JOIN LATERAL (
+                SELECT i.pool, i.ready_at FROM sluice_lane_rows AS i
+                WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at <= now_at AND NOT i.is_suspect
+                ORDER BY i.ready_at LIMIT 1) AS l
+            ORDER BY l.ready_at
+        LOOP
+            EXIT WHEN cardinality(taken) >= wanted;
+            taken := taken || sluice_take_ready(step, next_pool, wanted - cardinality(taken), taken);
+        END LOOP;
+    END IF;
+    RETURN taken;
+END
+$$;
+
+-- Locks lanes that wait for a permit of a route, or for a rate limit, as many as may start now; the longest waiting
+-- first.
+CREATE FUNCTION sluice_take_from_lines(step sluice_step_state) RETURNS bigint[]
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    me CONSTANT bigint := step.worker;
+    now_at CONSTANT timestamptz := step.now_at;
+    free CONSTANT integer := step.free;
+    taken bigint[] := '{}';
+BEGIN
+    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'permit') THEN
+        taken := ARRAY(
+            SELECT t.queue_id
+            FROM sluice_route_rows AS r
+            CROSS JOIN LATERAL (
+                SELECT l.queue_id FROM sluice_lane_rows AS l
+                WHERE l.blocked_by = 'permit' AND l.blocked_error = r.pool || ' ' || coalesce(r.kind, '')
+                  AND l.worker IS NULL AND l.ready_at IS NULL
+                ORDER BY l.blocked_at
+                LIMIT least(free, greatest(0, coalesce(step.permits[array_position(step.limited, r.route)], free)))
+                FOR NO KEY UPDATE SKIP LOCKED) AS t
+            WHERE r.worker = me);
+    END IF;
+    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
+        -- The clock was set back: no start sets a limit further ahead.
+        UPDATE sluice_rate_rows AS o SET next_at = now_at + r.length
+        FROM (SELECT i.rate, max(i.rate_interval + i.rate_tolerance) AS length FROM sluice_route_rows AS i
+              WHERE i.worker = me AND i.rate IS NOT NULL GROUP BY i.rate) AS r
+        WHERE o.name = r.rate AND o.next_at > now_at + r.length
+          AND o.name = ANY (ARRAY(SELECT s.name FROM sluice_rate_rows AS s
+                                  WHERE s.next_at > now_at FOR NO KEY UPDATE SKIP LOCKED));
+        taken := taken || ARRAY(
+            SELECT t.queue_id
+            FROM (SELECT r.rate, min(r.rate_interval) AS length, min(r.rate_tolerance) AS tolerance
+                  FROM sluice_route_rows AS r WHERE r.worker = me AND r.rate IS NOT NULL GROUP BY r.rate) AS r
+            CROSS JOIN LATERAL (
+                SELECT l.queue_id FROM sluice_lane_rows AS l
+                WHERE l.blocked_by = 'rate' AND l.blocked_error = r.rate AND l.worker IS NULL AND l.ready_at IS NULL
+                ORDER BY l.blocked_at
+                LIMIT least(free, sluice_starts_left(r.rate, r.length, r.tolerance, now_at))
+                FOR NO KEY UPDATE SKIP LOCKED) AS t);
+    END IF;
+    RETURN taken[1 : free];
+END
+$$;
+
+-- A lane with its head, and the facts that decide whether the head starts.
+CREATE TYPE sluice_head AS (
+    queue_id    bigint,
+    -- The claim that was settled before, and how much of the queue's turn is used.
+    follows     bigint,
+    turn        integer,
+    pool        integer,
+    -- The lane's number if the worker claims the head.
+    term        bigint,
+    blocked_by  text,
+    name        text,
+    -- Nothing waits up to this id, if there is no head; and if there is. NULL: unknown.
+    empty_low   bigint,
+    low         bigint,
+    -- The lane begins at its low_id again.
+    ends_rewind boolean,
+    id bigint, kind text, version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz,
+    expires_at timestamptz, gate text, size bigint,
+    attempts integer, next_attempt_at timestamptz, retry_delay interval, last_error text, waits_for_gate text,
+    is_suspect boolean, is_cancelled boolean, crashes integer,
+    route integer, route_kind text, gates text[], crash_limit integer, expired text, crashed text,
+    rate text, rate_interval interval, rate_tolerance interval,
+    -- None of these facts is in the way. If they are not all known to be so, sluice_judge_head decides.
+    is_free     boolean);
+
+-- The heads of the lanes that a step looks at, with what the worker's routes say of them. A query that names this
+-- function contains its text, so it has the snapshot of that query, taken after the lanes were locked (G11).
+CREATE FUNCTION sluice_heads(me bigint, now_at timestamptz, is_trial boolean, held text[], lanes bigint[],
+                             lows bigint[], claims bigint[], turns integer[]) RETURNS SETOF sluice_head
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT u.queue_id, u.follows, coalesce(u.turn, 0), l.pool,
+           CASE WHEN l.worker IS NULL THEN l.term + 1 ELSE l.term END, l.blocked_by, q.name,
+           CASE WHEN q.sort_type = 'arrival' THEN coalesce(u.low, 0) ELSE 0 END,
+           -- What was moved to the front says nothing of the others.
+           CASE WHEN q.sort_type = 'arrival' AND a.sort_key = '\x80' THEN a.id - 1 END,
+           l.rewind AND (q.sort_type <> 'arrival' OR a.sort_key = '\x80'),
+           a.id, a.kind, a.version, a.payload, a.trace, a.nonce, a.enqueued_at, a.expires_at, a.gate,
+           octet_length(a.payload)::bigint + coalesce(octet_length(a.trace), 0),
+           coalesce(s.attempts, 0), s.next_attempt_at, s.retry_delay, s.last_error, s.waits_for_gate,
+           coalesce(s.awaits_trial, false), coalesce(s.is_cancelled, false), coalesce(s.crashes, 0),
+           r.route, r.kind, r.gates, r.crash_limit, r.expired, r.crashed, r.rate, r.rate_interval, r.rate_tolerance,
+           r.route IS NOT NULL AND r.gates = '{}' AND a.gate IS NULL
+           AND (a.expires_at IS NULL OR a.expires_at > now_at)
+           AND (s.action_id IS NULL
+                OR (NOT s.is_cancelled AND s.waits_for_gate IS NULL AND s.crashes = 0
+                    AND (s.next_attempt_at IS NULL OR s.next_attempt_at <= now_at)))
+           AND coalesce(s.awaits_trial, false) = is_trial
+           AND (l.blocked_by IS NULL OR l.blocked_by IN ('gate', 'hold', 'permit', 'rate'))
+           AND (held IS NULL
+                OR NOT EXISTS (SELECT FROM unnest(held) AS h (scope) WHERE sluice_matches(h.scope, q.name)))
+    FROM unnest(lanes, lows, claims, turns) AS u (queue_id, low, follows, turn)
+    -- OFFSET 0 fixes the order of the joins, whatever the statistics say.
+    CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS l
+    CROSS JOIN LATERAL (SELECT i.* FROM sluice_queue_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS q
+    LEFT JOIN LATERAL (
+        SELECT i.* FROM sluice_action_rows AS i
+        WHERE i.queue_id = u.queue_id AND i.not_before IS NULL
+          AND (i.sort_key, i.id) > (CASE WHEN l.rewind OR q.sort_type <> 'arrival' THEN ''::bytea
+                                         ELSE '\x80' END, greatest(u.low, l.low_id))
+        ORDER BY i.sort_key, i.id LIMIT 1) AS a ON true
+    LEFT JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s ON true
+    LEFT JOIN LATERAL (
+        SELECT i.* FROM sluice_route_rows AS i
+        WHERE i.worker = me AND i.pool = l.pool AND coalesce(i.kind, '') = ANY (ARRAY[a.kind, ''])
+        ORDER BY coalesce(i.kind, '') DESC LIMIT 1) AS r ON true;
+END;
+
+-- Starts the heads of the lanes that the step looks at, as far as permits go, and notes what is to be written. A head that
+-- may not start has its lane sleep.
+CREATE FUNCTION sluice_start_heads(step sluice_step_state) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    head sluice_head;
+    verdict record;
+    line text;
+    place integer;
+    answers sluice_answer[] := '{}';
+    claims sluice_claim_rows[] := '{}';
+    taken bigint[] := '{}';
+    empty_lanes bigint[] := '{}';
+    empty_lows bigint[] := '{}';
+    held text[];
+BEGIN
+    IF step.any_hold THEN
+        held := ARRAY(SELECT h.scope FROM sluice_hold_rows AS h WHERE h.until IS NULL OR h.until > step.now_at);
+    END IF;
+    FOR head IN SELECT h.* FROM sluice_heads(step.worker, step.now_at, step.is_trial, held, step.look_lanes,
+                                             step.look_lows, step.look_claims, step.look_turns) AS h
+    LOOP
+        IF head.id IS NULL AND head.blocked_by IS DISTINCT FROM 'failing' THEN
+            empty_lanes := empty_lanes || head.queue_id;
+            empty_lows := empty_lows || head.empty_low;
+            CONTINUE;
+        END IF;
+        IF head.is_free IS NOT TRUE OR step.moves_lanes THEN
+            verdict := sluice_judge_head(step, head);
+            step.more := step.more OR verdict.more;
+            step.behind := step.behind || verdict.behind;
+            IF (verdict.answer).what IS NOT NULL THEN
+                answers := answers || verdict.answer;
+            END IF;
+            CONTINUE WHEN NOT verdict.may_start;
+        END IF;
+        step.bytes_left := step.bytes_left - head.size;
+        step.is_full := step.is_full
+            OR (step.bytes_left < 0 AND cardinality(claims) + cardinality(step.new_claims) > 0);
+        IF step.is_full OR step.free <= 0 THEN
+            step.kept_lanes := step.kept_lanes || head.queue_id;
+            step.kept_lows := step.kept_lows || coalesce(head.low, 0);
+            CONTINUE;
+        END IF;
+        place := array_position(step.limited, head.route);
+        line := CASE WHEN step.permits[place] <= 0 THEN 'permit'
+                     -- Last, since it counts the start.
+                     WHEN head.rate IS NOT NULL
+                          AND NOT sluice_start_by_rate(head.rate, head.rate_interval, head.rate_tolerance,
+                                                       step.is_trial, step.now_at) THEN 'rate' END;
+        IF line IS NOT NULL THEN
+            PERFORM sluice_wait_in_line(step, head, line);
+            CONTINUE;
+        END IF;
+        IF place IS NOT NULL THEN
+            step.permits[place] := step.permits[place] - 1;
+        END IF;
+        IF head.ends_rewind THEN
+            UPDATE sluice_lane_rows AS l SET rewind = false, low_id = coalesce(head.low, l.low_id)
+            WHERE l.queue_id = head.queue_id;
+        END IF;
+        IF head.follows IS NULL THEN
+            taken := taken || head.queue_id;
+        END IF;
+        claims := claims || ROW(step.next_claim, head.id, head.queue_id, step.worker, head.term, step.now_at,
+                                step.opening, head.turn, step.trial_size, false)::sluice_claim_rows;
+        answers := answers || ROW('claimed', step.next_claim, head.follows, head.id, head.queue_id, head.name,
+                                  head.kind, head.version, head.payload, head.trace, head.nonce, head.enqueued_at,
+                                  head.attempts, head.last_error, step.is_trial, head.route, NULL, NULL,
+                                  NULL)::sluice_answer;
+        step.free := step.free - 1;
+        step.next_claim := step.next_claim + 1;
+    END LOOP;
+    step.answers := step.answers || answers;
+    step.new_claims := step.new_claims || claims;
+    step.taken_lanes := step.taken_lanes || taken;
+    step.empty_lanes := step.empty_lanes || empty_lanes;
+    step.empty_lows := step.empty_lows || empty_lows;
+    RETURN step;
+END
+$$;
+
+-- Finds out what keeps a head from its start. If anything does, its lane sleeps, or a later step looks at it again
+-- (more); or the head is a dead letter, and others behind it.
+CREATE FUNCTION sluice_judge_head(step sluice_step_state, head sluice_head, OUT may_start boolean, OUT more boolean,
+                                  OUT answer sluice_answer, OUT behind bigint[])
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    failed record;
+BEGIN
+    may_start := false;
+    more := true;
+    IF head.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable') THEN
+        UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = NULL WHERE l.queue_id = head.queue_id;
+        more := false;
+    ELSIF head.blocked_by = 'failing' THEN
+        behind := (SELECT f.behind FROM sluice_fail_batch(head.queue_id) AS f);
+        UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = now_at WHERE l.queue_id = head.queue_id;
+    ELSIF step.moves_lanes AND sluice_pool_of(head.name) <> head.pool THEN
+        UPDATE sluice_lane_rows AS l SET pool = sluice_pool_of(head.name), worker = NULL, ready_at = now_at
+        WHERE l.queue_id = head.queue_id;
+    ELSIF head.is_cancelled THEN
+        PERFORM sluice_drop(ARRAY[head.id], false);
+        PERFORM sluice_sleep(head.queue_id, now_at, head.low);
+    ELSIF step.any_hold AND sluice_sleep_if_held(step, head) THEN
+        more := false;
+    ELSIF head.expires_at <= now_at THEN
+        failed := sluice_fail_head(step, head, 'expired', coalesce(head.expired, 'skip'),
+                                   'its time was over before it could start');
+        answer := failed.answer;
+        behind := failed.behind;
+    ELSIF sluice_sleep_if_closed(step, head) THEN
+        more := false;
+    ELSIF head.next_attempt_at > now_at THEN
+        -- Never longer than the delay that was asked: the clock may have been set back (G8).
+        PERFORM sluice_sleep(head.queue_id, now_at + least(head.next_attempt_at - now_at, head.retry_delay), head.low);
+        more := false;
+    ELSIF head.route IS NULL THEN
+        IF sluice_sleep_for_route(head.queue_id, head.low, head.id, head.pool, head.kind, step.worker) THEN
+            answer := sluice_answer_about('unrouted', head.id, head.name, head.kind, NULL);
+        END IF;
+        more := false;
+    ELSIF head.crashes >= head.crash_limit THEN
+        failed := sluice_fail_head(
+            step, head, 'crashed', head.crashed,
+            format('its worker was taken off %s times while the action ran alone', head.crashes));
+        answer := failed.answer;
+        behind := failed.behind;
+    ELSIF head.is_suspect <> step.is_trial THEN
+        -- To the suspects, or back from them.
+        PERFORM sluice_sleep(head.queue_id, now_at, head.low);
+        UPDATE sluice_lane_rows AS l SET is_suspect = head.is_suspect WHERE l.queue_id = head.queue_id;
+    ELSE
+        may_start := true;
+        more := false;
+    END IF;
+END
+$$;
+
+-- Puts a lane to sleep that is held, by the hold that lasts longest; returns whether it is. Ending a hold deletes the row
+-- and then wakes the lanes: as for gates.
+CREATE FUNCTION sluice_sleep_if_held(step sluice_step_state, head sluice_head) RETURNS boolean
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    now_at CONSTANT timestamptz := step.now_at;
+    hold record;
+BEGIN
+    SELECT h.id, h.until INTO hold FROM sluice_hold_rows AS h
+    WHERE (h.until IS NULL OR h.until > now_at) AND sluice_matches(h.scope, head.name)
+    ORDER BY h.until DESC NULLS FIRST LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM FROM sluice_hold_rows AS h WHERE h.id = hold.id FOR KEY SHARE SKIP LOCKED;
+    IF FOUND THEN
+        PERFORM sluice_sleep(head.queue_id, hold.until, head.low, 'hold', head.id, hold.id::text);
+    ELSE
+        PERFORM sluice_sleep_for_locked(head.queue_id, head.low, 'hold', head.id, hold.id::text);
+    END IF;
+    RETURN true;
+END
+$$;
+
+-- Puts a lane to sleep whose head waits for a closed gate; returns whether it does. The action's own gate is first, then
+-- the one that its last attempt named, then those of its route, if its retry is due.
+CREATE FUNCTION sluice_sleep_if_closed(step sluice_step_state, head sluice_head) RETURNS boolean
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    names text[] := ARRAY[head.gate, head.waits_for_gate];
+    closed text;
+BEGIN
+    IF coalesce(head.next_attempt_at <= step.now_at, true) THEN
+        names := names || head.gates;
+    END IF;
+    IF array_remove(names, NULL) = '{}' THEN
+        RETURN false;
+    END IF;
+    SELECT n.name INTO closed FROM unnest(names) WITH ORDINALITY AS n (name, place)
+    WHERE n.name IS NOT NULL
+      AND NOT EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = n.name AND g.is_open)
+    ORDER BY n.place LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM sluice_sleep_for_gate(head.queue_id, head.low, head.id, closed);
+    RETURN true;
+END
+$$;
+
+-- Applies a failure policy to a head that may not start any more, and makes the answer.
+CREATE FUNCTION sluice_fail_head(step sluice_step_state, head sluice_head, cause text, policy text, error text,
+                                 OUT answer sluice_answer, OUT behind bigint[])
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    PERFORM sluice_sleep(head.queue_id, step.now_at, head.low);
+    IF cause = 'crashed' THEN
+        UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = head.queue_id;
+    END IF;
+    behind := (SELECT f.behind FROM sluice_fail(head.queue_id, head.id, cause, policy, error) AS f);
+    answer := sluice_answer_about('failed', head.id, head.name, head.kind, error, cause, policy);
+END
+$$;
+
+-- Puts a lane in line for a permit of its head's route, or for the route's rate limit. No time wakes it: see
+-- sluice_take_from_lines.
+CREATE FUNCTION sluice_wait_in_line(step sluice_step_state, head sluice_head, line text) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    PERFORM sluice_sleep(
+        head.queue_id, NULL, head.low, line, head.id,
+        CASE line WHEN 'permit' THEN head.pool || ' ' || coalesce(head.route_kind, '') ELSE head.rate END);
+END
+$$;
+
+-- Writes the claims of a step, and gives back lanes: those without a head, at which nobody looks before an arrival, and
+-- those that are kept still.
+CREATE FUNCTION sluice_write_lanes(step sluice_step_state) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    lanes bigint[];
+    lows bigint[];
+BEGIN
+    IF step.new_claims <> '{}' THEN
+        INSERT INTO sluice_claim_rows SELECT c.* FROM unnest(step.new_claims) AS c;
+    END IF;
+    IF step.taken_lanes <> '{}' THEN
+        UPDATE sluice_lane_rows AS l
+        SET worker = step.worker, term = CASE WHEN l.worker IS NULL THEN l.term + 1 ELSE l.term END,
+            is_suspect = false, blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
+        WHERE l.queue_id = ANY (step.taken_lanes);
+    END IF;
+    IF step.empty_lanes <> '{}' THEN
+        -- In order, for the binary search.
+        SELECT array_agg(t.lane), array_agg(t.low) INTO lanes, lows
+        FROM (SELECT u.lane, u.low FROM unnest(step.empty_lanes, step.empty_lows) AS u (lane, low)
+              ORDER BY u.lane) AS t;
+        UPDATE sluice_lane_rows AS l
+        SET worker = NULL, ready_at = NULL, rewind = false, is_suspect = false,
+            low_id = greatest(l.low_id, lows[width_bucket(l.queue_id, lanes)]),
+            blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
+        WHERE l.queue_id = ANY (lanes);
+    END IF;
+    IF array_remove(step.kept_lanes, NULL) <> '{}' THEN
+        SELECT array_agg(t.lane), array_agg(t.low) INTO lanes, lows
+        FROM (SELECT u.lane, u.low FROM unnest(step.kept_lanes, step.kept_lows) AS u (lane, low)
+              WHERE u.lane IS NOT NULL ORDER BY u.lane) AS t;
+        UPDATE sluice_lane_rows AS l
+        SET worker = NULL, ready_at = step.now_at,
+            -- A queue in another order has none; a lane that rewinds keeps its own.
+            low_id = CASE
+                WHEN l.rewind THEN l.low_id
+                WHEN (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = l.queue_id) <> 'arrival'
+                    THEN l.low_id
+                ELSE greatest(l.low_id, lows[width_bucket(l.queue_id, lanes)]) END
+        WHERE l.queue_id = ANY (lanes);
+        step.more := true;
+    END IF;
+    RETURN step;
+END
+$$;
+
+-- When something is due next for a worker; NULL: nothing is known. At the time, call sluice_chores, then step.
+CREATE FUNCTION sluice_next_due(step sluice_step_state) RETURNS timestamptz
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    soon CONSTANT timestamptz := sluice_now() + interval '20 ms';
+    due timestamptz;
+BEGIN
+    due := least(
+        (SELECT min(l.ready_at) FROM unnest(step.pools) AS p (pool)
+         CROSS JOIN LATERAL (SELECT i.ready_at FROM sluice_lane_rows AS i
+                             WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at IS NOT NULL AND NOT i.is_suspect
+                             ORDER BY i.ready_at LIMIT 1) AS l),
+        (SELECT l.ready_at FROM sluice_lane_rows AS l WHERE l.worker IS NULL AND l.ready_at IS NOT NULL AND l.is_suspect
+         ORDER BY l.ready_at LIMIT 1),
+        (SELECT a.not_before FROM sluice_action_rows AS a WHERE a.not_before IS NOT NULL
+         ORDER BY a.not_before LIMIT 1),
+        (SELECT g.opens_at FROM sluice_gate_rows AS g WHERE g.opens_at IS NOT NULL ORDER BY g.opens_at LIMIT 1));
+    IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
+        due := least(due, (SELECT min(o.next_at - r.rate_tolerance) FROM sluice_route_rows AS r
+                           JOIN sluice_rate_rows AS o ON o.name = r.rate
+                           WHERE r.worker = step.worker
+                             AND EXISTS (SELECT FROM sluice_lane_rows AS l
+                                         WHERE l.blocked_by = 'rate' AND l.blocked_error = r.rate)));
+    END IF;
+    -- What is due and was not taken is locked, or waits for the chores.
+    RETURN greatest(due, CASE WHEN due IS NOT NULL THEN soon END);
+END
+$$;
+
+-- Ends a step: answers which actions became dead letters with their queue, which claims were cancelled, and when to look
+-- again, which is now if there is more to do. Notes whether the worker waits for the doorbell until then.
+CREATE FUNCTION sluice_end_step(step sluice_step_state) RETURNS sluice_step_state
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    has_claims CONSTANT boolean := cardinality(step.new_claims) > 0;
+    due_at timestamptz := step.next_due;
+BEGIN
+    IF step.behind <> '{}' THEN
+        step.answers := step.answers || ARRAY(
+            SELECT sluice_answer_about('behind', d.action_id, d.queue, d.kind, d.error)
+            FROM sluice_letters(step.behind) AS d);
+    END IF;
+    step.answers := step.answers || ARRAY(
+        SELECT sluice_answer_on('cancel', c.claim)
+        FROM sluice_state_rows AS s
+        CROSS JOIN LATERAL (SELECT i.* FROM sluice_claim_rows AS i WHERE i.action_id = s.action_id OFFSET 0) AS c
+        WHERE s.is_cancelled AND c.worker = step.worker AND NOT c.is_settled);
+    IF step.free > 0 THEN
+        due_at := CASE WHEN step.more AND NOT step.drains AND NOT (step.is_trial AND has_claims) THEN step.now_at
+                       ELSE least(due_at, sluice_next_due(step)) END;
+    END IF;
+    IF (step.waits AND step.free > 0 AND due_at IS DISTINCT FROM step.now_at AND NOT has_claims) <> step.was_waiting
+    THEN
+        UPDATE sluice_worker_rows AS w SET waits = NOT step.was_waiting WHERE w.epoch = step.worker;
+    END IF;
+    step.answers := step.answers
+        || ROW('next', NULL, NULL, NULL, NULL, NULL, NULL, step.arrivals_from, NULL, NULL, NULL, step.now_at, NULL, NULL,
+               NULL, NULL, due_at, NULL, NULL)::sluice_answer;
+    RETURN step;
+END
+$$;
+
 -- Settles attempts, takes in arrivals, and claims heads, in one call.
 --
 -- claims to policies, one element for each receipt (NULL for an array: NULL for all): outcomes success, retry, fail,
@@ -993,691 +1923,61 @@ $$;
 --   next: always, and last. due_at: when something is due; the time of the step if there is more now; NULL if
 --       nothing is known. enqueued_at: the time of the step, so that a caller needs no clock that agrees.
 -- Each statement has a snapshot of its own, and its condition one usable index. The order is part of the guarantees:
--- the worker's row first, so that nobody takes the worker off meanwhile (G6); then lanes; heads are read after locking.
+-- the worker's row first, so that nobody takes the worker off before the step has committed (G6); then lanes; heads are
+-- read after locking.
 CREATE FUNCTION sluice_step(
     epoch bigint, lease interval, claims bigint[], outcomes text[], delays interval[], gates text[], closes boolean[],
     errors text[], causes text[], policies text[], routes integer[], permits integer[], free integer,
     next_claim bigint, waits boolean, arrivals_from integer DEFAULT 0, trial_limit interval DEFAULT '5 s',
     most_bytes bigint DEFAULT 16777216)
-RETURNS TABLE (what text, claim bigint, follows bigint, action_id bigint, queue_id bigint, queue text, kind text,
-               version integer, payload text, trace text, nonce bigint, enqueued_at timestamptz, attempts integer,
-               last_error text, is_alone boolean, route integer, due_at timestamptz, cause text, policy text)
+RETURNS SETOF sluice_answer
 LANGUAGE plpgsql SET search_path FROM CURRENT SET lock_timeout = '1s' SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off SET enable_memoize = off
     SET plan_cache_mode = force_generic_plan
 AS $$
--- The columns of the result have the names of the tables' columns; variables end in what no column does.
-#variable_conflict use_column
 DECLARE
-    now_at CONSTANT timestamptz := sluice_now();
-    me CONSTANT bigint := epoch;
-    lease_length CONSTANT interval := lease;
-    free_left integer := free;
-    next_number bigint := next_claim;
-    permit_routes CONSTANT integer[] := coalesce(routes, '{}');
-    permits_left integer[] := permits;
-    worker_row record;
-    receipt record;
-    head record;
-    held sluice_claim_rows;
-    end_of record;
-    -- Settled receipts: successes, and the lanes that go on.
-    done_claims bigint[] := '{}';
-    done_actions bigint[] := '{}';
-    found_actions bigint[];
-    edited_actions bigint[];
-    others sluice_claim_rows[] := '{}';
-    other_places integer[] := '{}';
-    seen_places integer := 0;
-    sorted_claims bigint[];
-    sorted_places integer[];
-    kept_lanes bigint[] := '{}';
-    kept_lows bigint[] := '{}';
-    kept_claims bigint[] := '{}';
-    kept_turns integer[] := '{}';
-    -- The lanes whose heads are looked at, what nothing waits up to in each, the claim that each follows, its turn.
-    look_lanes bigint[];
-    locked_lanes bigint[];
-    look_lows bigint[];
-    look_claims bigint[];
-    look_turns integer[];
-    over_lanes bigint[] := '{}';
-    over_lows bigint[] := '{}';
-    over_claims bigint[] := '{}';
-    -- What this step writes for many at once.
-    new_claims bigint[] := '{}';
-    new_actions bigint[] := '{}';
-    new_queues bigint[] := '{}';
-    new_terms bigint[] := '{}';
-    new_turns integer[] := '{}';
-    taken_lanes bigint[] := '{}';
-    empty_lanes bigint[] := '{}';
-    empty_lows bigint[] := '{}';
-    behind_actions bigint[] := '{}';
-    back_lanes bigint[] := '{}';
-    back_lows bigint[] := '{}';
-    pools_now integer[];
-    lines text[];
-    any_hold boolean;
-    moves_lanes boolean;
-    last_opening bigint;
-    hold_row record;
-    gate_name text;
-    place_now integer;
-    first_block integer;
-    more boolean := false;
-    arrivals record;
-    phase integer;
-    wanted integer;
-    share_pools integer[];
-    shares integer[];
-    found_lanes bigint[];
-    trial sluice_trial_rows;
-    -- This step starts suspects; the worker starts nothing, as suspects run or it waits for the end of others.
-    is_trial boolean := false;
-    drains boolean := false;
-    running_now integer;
-    oldest_start timestamptz;
-    suspect_lanes bigint[];
-    -- How many suspects this step starts together.
-    group_size integer := 0;
-    is_long boolean;
-    low_id_now bigint;
-    bytes_left bigint := most_bytes;
-    -- The answer is as long as it may be.
-    is_full boolean := false;
-    next_due timestamptz;
+    step sluice_step_state;
+    answer sluice_answer;
 BEGIN
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL005',
-            MESSAGE = 'sluice_step needs the isolation level READ COMMITTED: set default_transaction_isolation for the role',
-            HINT = 'Each of its statements needs a new snapshot. The setting may be that of the role or of the database.';
-    END IF;
-
-    -- 1. The worker. The lock keeps it from being taken off until this has committed, and a resync waits for it.
-    SELECT w.lease_until, w.continuous_since, w.waits, w.first_claim, w.refused_at,
-           ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
-           EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
-           EXISTS (SELECT FROM sluice_task_rows AS t WHERE t.what = 'pool') AS moves_lanes,
-           coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0) AS opening
-    INTO worker_row
-    FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
-            HINT = 'Register again: its lease was over, and others run its queues.';
-    END IF;
-    IF next_claim < worker_row.first_claim THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'lateCall',
-            MESSAGE = 'this step comes after a resync of its worker',
-            HINT = 'Its worker has given it up, and would not know of the claims.';
-    END IF;
-    pools_now := worker_row.pools;
-    any_hold := worker_row.any_hold;
-    moves_lanes := worker_row.moves_lanes;
-    last_opening := worker_row.opening;
-    -- Renewed often enough that five sixths are left after each step: the broker stops its handlers when it has had no
-    -- answer for two thirds of the lease, and does not know which step has renewed it.
-    IF worker_row.lease_until - now_at NOT BETWEEN lease_length * 5 / 6 AND lease_length + interval '1 s'
-        OR worker_row.refused_at IS NOT NULL THEN
-        UPDATE sluice_worker_rows AS w
-        SET lease_until = now_at + lease_length, refusal = NULL, refused_at = NULL,
-            continuous_since = CASE
-                WHEN w.lease_until <= now_at THEN now_at
-                -- The clock was set back; see sluice_chores.
-                WHEN w.lease_until > now_at + lease_length + interval '1 s' THEN 'infinity'
-                ELSE w.continuous_since END
-        WHERE w.epoch = me;
-    END IF;
-
+    SELECT epoch, next_claim, free, coalesce(routes, '{}'), permits, waits, arrivals_from, trial_limit, most_bytes,
+           false, false, false, 0, '{}', '{}', '{}'
+    INTO step.worker, step.next_claim, step.free, step.limited, step.permits, step.waits, step.arrivals_from,
+         step.trial_limit, step.bytes_left,
+         step.is_trial, step.drains, step.is_full, step.trial_size, step.new_claims, step.behind, step.answers;
+    step := sluice_begin_step(step, lease);
     IF cardinality(claims) > 0 THEN
-        -- 2. The lanes of the receipts. One that is locked is left for a later step: its transaction may stay open.
-        look_lanes := ARRAY(SELECT c.queue_id FROM sluice_claim_rows AS c WHERE c.claim = ANY (claims));
-        locked_lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (look_lanes)
-                              ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED);
-        IF cardinality(locked_lanes) < cardinality(look_lanes) THEN
-            FOR receipt IN
-                SELECT c.claim FROM sluice_claim_rows AS c
-                WHERE c.claim = ANY (claims) AND c.queue_id <> ALL (locked_lanes)
-            LOOP
-                what := 'busy';
-                claim := receipt.claim;
-                RETURN NEXT;
-                claims[array_position(claims, receipt.claim)] := NULL;
-            END LOOP;
-        END IF;
-
-        -- 3. Their claims. What is not returned is stale (G6).
-        SELECT array_agg(i.claim ORDER BY i.claim), array_agg(i.place::integer ORDER BY i.claim)
-        INTO sorted_claims, sorted_places
-        FROM unnest(claims) WITH ORDINALITY AS i (claim, place) WHERE i.claim IS NOT NULL;
-        FOR receipt IN
-            WITH gone AS (
-                DELETE FROM sluice_claim_rows AS c
-                WHERE c.claim = ANY (claims) AND c.worker IS NOT DISTINCT FROM me
-                RETURNING sorted_places[width_bucket(c.claim, sorted_claims)] AS place, c AS held,
-                          c.turn + greatest(1, least(16, extract(epoch FROM now_at - c.started_at) * 320))::integer
-                          AS turn)
-            SELECT g.* FROM gone AS g
-        LOOP
-            seen_places := seen_places + 1;
-            held := receipt.held;
-            kept_lanes := kept_lanes || held.queue_id;
-            kept_claims := kept_claims || held.claim;
-            kept_turns := kept_turns || receipt.turn;
-            kept_lows := kept_lows || held.action_id;
-            IF held.is_settled THEN
-                what := 'byApplication';
-                claim := held.claim;
-                RETURN NEXT;
-            ELSIF outcomes[receipt.place] = 'success' THEN
-                done_claims := done_claims || held.claim;
-                done_actions := done_actions || held.action_id;
-            ELSE
-                others := others || held;
-                other_places := other_places || receipt.place;
-            END IF;
-        END LOOP;
-        IF seen_places < cardinality(claims) THEN
-            FOR receipt IN
-                SELECT i.claim FROM unnest(claims) AS i (claim)
-                WHERE i.claim IS NOT NULL AND i.claim <> ALL (kept_claims)
-            LOOP
-                what := 'stale';
-                claim := receipt.claim;
-                RETURN NEXT;
-            END LOOP;
-        END IF;
-
-        -- 4. By outcome.
-        IF cardinality(done_actions) > 0 THEN
-            WITH gone AS (DELETE FROM sluice_action_rows AS a WHERE a.id = ANY (done_actions) RETURNING a.id)
-            SELECT array_agg(g.id) INTO found_actions FROM gone AS g;
-            WITH gone AS (DELETE FROM sluice_state_rows AS s WHERE s.action_id = ANY (done_actions)
-                          RETURNING s.action_id, s.edited_claim)
-            SELECT array_agg(g.edited_claim) INTO edited_actions FROM gone AS g;
-            IF edited_actions IS NOT NULL THEN
-                DELETE FROM sluice_attempt_rows AS t WHERE t.action_id = ANY (done_actions);
-            END IF;
-            UPDATE sluice_key_rows AS k SET until = now_at + k.keep, has_succeeded = true
-            WHERE k.action_id = ANY (done_actions);
-            FOR place_now IN 1 .. cardinality(done_claims) LOOP
-                what := 'settled';
-                IF cardinality(found_actions) IS DISTINCT FROM cardinality(done_actions)
-                    AND (found_actions IS NULL OR done_actions[place_now] <> ALL (found_actions)) THEN
-                    what := 'removed';
-                END IF;
-                claim := done_claims[place_now];
-                RETURN NEXT;
-                IF edited_actions IS NOT NULL AND claim = ANY (edited_actions) THEN
-                    what := 'editLost';
-                    RETURN NEXT;
-                END IF;
-            END LOOP;
-        END IF;
-        FOR place_now IN 1 .. cardinality(others) LOOP
-            held := others[place_now];
-            SELECT e.* INTO end_of
-            FROM sluice_settle(held, outcomes[other_places[place_now]], delays[other_places[place_now]],
-                               gates[other_places[place_now]], closes[other_places[place_now]],
-                               errors[other_places[place_now]], causes[other_places[place_now]],
-                               policies[other_places[place_now]], now_at) AS e;
-            behind_actions := behind_actions || end_of.behind;
-            what := CASE WHEN end_of.removed THEN 'removed' ELSE 'settled' END;
-            claim := held.claim;
-            RETURN NEXT;
-            IF end_of.goes_on THEN
-                -- The action may still be the head.
-                kept_lows[array_position(kept_claims, held.claim)] := held.action_id - 1;
-            ELSE
-                kept_lanes[array_position(kept_claims, held.claim)] := NULL;
-            END IF;
-        END LOOP;
+        step := sluice_settle_receipts(step, ROW(claims, outcomes, delays, gates, closes, errors, causes, policies));
     END IF;
-
-    -- 5. Arrivals; before the heads of the lanes that are kept, so that an action with an earlier place counts.
-    arrivals := sluice_take_arrivals(arrivals_from, now_at);
-    more := arrivals.more;
-
-    -- Suspects start with nothing beside them on their worker: one worker of the fleet tries them, half of the most
-    -- suspect at a time, as in the file. An idle worker begins at once; if there is none, a busy one drains after a
-    -- second, unless it runs something long.
-    SELECT t.* INTO trial FROM sluice_trial_rows AS t WHERE t.is_only;
-    IF trial.worker = me THEN
-        SELECT count(*) INTO running_now FROM sluice_claim_rows AS c WHERE c.worker = me;
-        IF trial_limit <= interval '0' OR now_at NOT BETWEEN trial.since AND trial.until
-            OR (running_now > 0 AND now_at >= trial.part_until) THEN
-            PERFORM sluice_end_trial(me, now_at);
-        ELSIF running_now = 0 AND free_left > 0 THEN
-            is_trial := true;
-        ELSE
-            drains := true;
-            next_due := coalesce(trial.part_until, trial.until);
-        END IF;
-    ELSIF free_left > 0 AND EXISTS (
-        SELECT FROM sluice_lane_rows AS l WHERE l.worker IS NULL AND l.ready_at <= now_at AND l.is_suspect
-    ) THEN
-        IF trial_limit <= interval '0' THEN
-            PERFORM sluice_release_suspects(now_at, now_at);
-        ELSE
-            SELECT count(*), min(c.started_at) INTO running_now, oldest_start
-            FROM sluice_claim_rows AS c WHERE c.worker = me;
-            -- A queue that is locked is no reason to drain.
-            PERFORM FROM sluice_lane_rows AS l
-            WHERE l.worker IS NULL AND l.is_suspect AND l.pool = ANY (pools_now)
-              AND l.ready_at <= now_at - CASE WHEN running_now = 0 THEN interval '0'
-                                              WHEN oldest_start > now_at - trial_limit THEN interval '1 s' END
-            ORDER BY l.ready_at LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
-            IF FOUND THEN
-                -- A clock that was set, or a worker that stands, ends the trial of another too.
-                SELECT t.* INTO trial FROM sluice_trial_rows AS t
-                WHERE NOT EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.epoch = t.worker AND w.ending IS NULL)
-                   OR now_at NOT BETWEEN t.since AND t.until + interval '1 s'
-                FOR NO KEY UPDATE SKIP LOCKED;
-                IF FOUND THEN
-                    UPDATE sluice_trial_rows AS t
-                    SET worker = me, since = now_at, until = now_at + trial_limit, part_until = NULL
-                    RETURNING t.* INTO trial;
-                    is_trial := running_now = 0;
-                    drains := NOT is_trial;
-                    next_due := trial.until;
-                END IF;
-            END IF;
-        END IF;
-    END IF;
-    IF is_trial THEN
-        SELECT k.lanes, k.size, k.is_long INTO suspect_lanes, group_size, is_long
-        FROM sluice_take_suspects(pools_now, free_left, now_at) AS k;
-        IF suspect_lanes = '{}' THEN
-            -- All are tried; one that is locked is tried later.
-            UPDATE sluice_trial_rows AS t SET worker = NULL WHERE t.worker = me;
-            is_trial := false;
-        ELSE
-            next_due := CASE WHEN is_long THEN trial.until
-                             ELSE least(trial.until, now_at + trial_limit / 5) END;
-            UPDATE sluice_trial_rows AS t SET part_until = next_due WHERE t.worker = me;
-        END IF;
-    END IF;
-
-    -- 6. Heads: of the lanes that are kept (phase 1; of the suspects if this is their trial), of ready lanes (2), of
-    -- lanes that wait for a permit or a rate (3), of lanes whose turn is over, if permits are left (4).
+    -- Before the heads of the lanes that are kept, so that an action with an earlier place counts.
+    step := sluice_take_arrivals(step);
+    step := sluice_try_suspects(step);
+    -- Kept lanes or suspects, ready lanes, lanes in line; and if permits are left, kept lanes whose turn is over.
     FOR phase IN 1 .. 4 LOOP
+        EXIT WHEN step.free <= 0 OR step.drains OR phase > 1 AND (step.is_trial OR step.is_full);
         IF phase = 1 THEN
-            IF is_trial THEN
-                look_lanes := suspect_lanes;
-                look_lows := NULL;
-                look_claims := NULL;
-                look_turns := NULL;
-                over_lanes := kept_lanes;
-                over_lows := kept_lows;
-                over_claims := kept_claims;
-            ELSIF drains OR free_left <= 0 THEN
-                over_lanes := kept_lanes;
-                over_lows := kept_lows;
-                over_claims := kept_claims;
-                EXIT;
-            ELSE
-                SELECT array_agg(k.lane) FILTER (WHERE k.turn < 16), array_agg(k.low) FILTER (WHERE k.turn < 16),
-                       array_agg(k.claim) FILTER (WHERE k.turn < 16), array_agg(k.turn) FILTER (WHERE k.turn < 16),
-                       array_agg(k.lane) FILTER (WHERE k.turn >= 16), array_agg(k.low) FILTER (WHERE k.turn >= 16),
-                       array_agg(k.claim) FILTER (WHERE k.turn >= 16)
-                INTO look_lanes, look_lows, look_claims, look_turns, over_lanes, over_lows, over_claims
-                FROM unnest(kept_lanes, kept_lows, kept_claims, kept_turns) AS k (lane, low, claim, turn)
-                WHERE k.lane IS NOT NULL;
-                over_lanes := coalesce(over_lanes, '{}');
+            IF NOT step.is_trial AND step.kept_lanes IS NOT NULL THEN
+                step := sluice_look_at_kept(step, 16);
             END IF;
-        ELSIF is_trial OR is_full OR free_left <= 0 THEN
-            EXIT;
         ELSIF phase = 2 THEN
-            -- A pool whose routes are all used up is left to others.
-            IF cardinality(permit_routes) > 0 THEN
-                pools_now := ARRAY(
-                    SELECT DISTINCT r.pool FROM sluice_route_rows AS r
-                    WHERE r.worker = me
-                      AND coalesce(permits_left[array_position(permit_routes, r.route)], 1) > 0);
-            END IF;
-            wanted := free_left;
-            IF cardinality(pools_now) = 1 THEN
-                SELECT array_agg(t.queue_id) INTO look_lanes
-                FROM (SELECT l.queue_id FROM sluice_lane_rows AS l
-                      WHERE l.pool = pools_now[1] AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
-                      ORDER BY l.ready_at LIMIT wanted FOR NO KEY UPDATE SKIP LOCKED) AS t;
-            ELSE
-                -- How many of those that are ready longest each pool has; only so many are locked.
-                SELECT array_agg(s.pool), array_agg(s.share) INTO share_pools, shares
-                FROM (SELECT e.pool, count(*)::integer AS share
-                      FROM (SELECT l.pool, l.ready_at
-                            FROM unnest(pools_now) AS p (pool)
-                            CROSS JOIN LATERAL (
-                                SELECT i.pool, i.ready_at FROM sluice_lane_rows AS i
-                                WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at <= now_at
-                                  AND NOT i.is_suspect
-                                ORDER BY i.ready_at LIMIT wanted) AS l
-                            ORDER BY l.ready_at LIMIT wanted) AS e
-                      GROUP BY e.pool) AS s;
-                look_lanes := ARRAY(
-                    SELECT t.queue_id FROM unnest(share_pools, shares) AS s (pool, share)
-                    CROSS JOIN LATERAL (
-                        SELECT l.queue_id FROM sluice_lane_rows AS l
-                        WHERE l.pool = s.pool AND l.worker IS NULL AND l.ready_at <= now_at AND NOT l.is_suspect
-                        ORDER BY l.ready_at LIMIT s.share FOR NO KEY UPDATE SKIP LOCKED) AS t);
-                -- Others have locked some: then more of any pool, the one that is ready longest first.
-                IF cardinality(look_lanes) < (SELECT sum(s) FROM unnest(shares) AS s) THEN
-                    FOR place_now IN
-                        SELECT l.pool FROM unnest(pools_now) AS p (pool)
-                        CROSS JOIN LATERAL (
-                            SELECT i.pool, i.ready_at FROM sluice_lane_rows AS i
-                            WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at <= now_at AND NOT i.is_suspect
-                            ORDER BY i.ready_at LIMIT 1) AS l
-                        ORDER BY l.ready_at
-                    LOOP
-                        EXIT WHEN cardinality(look_lanes) >= wanted;
-                        look_lanes := look_lanes || ARRAY(
-                            SELECT l.queue_id FROM sluice_lane_rows AS l
-                            WHERE l.pool = place_now AND l.worker IS NULL AND l.ready_at <= now_at
-                              AND NOT l.is_suspect AND l.queue_id <> ALL (look_lanes)
-                            ORDER BY l.ready_at LIMIT wanted - cardinality(look_lanes)
-                            FOR NO KEY UPDATE SKIP LOCKED);
-                    END LOOP;
-                END IF;
-            END IF;
-            more := more OR coalesce(cardinality(look_lanes) >= wanted, false);
-            look_lows := NULL;
-            look_claims := NULL;
-            look_turns := NULL;
+            step := sluice_look_at_ready(step);
         ELSIF phase = 3 THEN
-            look_lanes := sluice_take_from_lines(me, permit_routes, permits_left, free_left, now_at);
+            step.look_lanes := sluice_take_from_lines(step);
         ELSE
-            look_lanes := over_lanes;
-            look_lows := over_lows;
-            look_claims := over_claims;
-            over_lanes := '{}';
+            EXIT WHEN step.kept_lanes IS NULL;
+            step := sluice_look_at_kept(step, 2147483647);
         END IF;
-        CONTINUE WHEN look_lanes IS NULL OR cardinality(look_lanes) = 0;
-
-        FOR head IN
-            SELECT u.queue_id, u.low, u.follows, coalesce(u.turn, 0) AS turn,
-                   l.pool, l.worker, l.term, l.blocked_by, l.rewind, l.is_suspect AS lane_is_suspect, q.name,
-                   q.sort_type = 'arrival' AS is_fifo,
-                   a.id, a.sort_key, a.kind, a.version, a.payload, a.trace, a.nonce, a.enqueued_at, a.expires_at,
-                   a.gate,
-                   s.attempts, s.next_attempt_at, s.retry_delay, s.last_error, s.waits_for_gate,
-                   coalesce(s.awaits_trial, false) AS is_suspect, coalesce(s.is_cancelled, false) AS is_cancelled,
-                   coalesce(s.crashes, 0) AS crashes,
-                   r.route, r.gates, r.crash_limit, r.expired, r.crashed, r.rate, r.rate_interval, r.rate_tolerance,
-                   r.kind AS route_kind
-            FROM unnest(look_lanes, look_lows, look_claims, look_turns) AS u (queue_id, low, follows, turn)
-            -- OFFSET 0 fixes the order of the joins, whatever the statistics say.
-            CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS l
-            CROSS JOIN LATERAL (SELECT i.* FROM sluice_queue_rows AS i WHERE i.queue_id = u.queue_id OFFSET 0) AS q
-            LEFT JOIN LATERAL (
-                SELECT i.* FROM sluice_action_rows AS i
-                WHERE i.queue_id = u.queue_id AND i.not_before IS NULL
-                  AND (i.sort_key, i.id) > (CASE WHEN l.rewind OR q.sort_type <> 'arrival' THEN ''::bytea
-                                                 ELSE '\x80' END, greatest(u.low, l.low_id))
-                ORDER BY i.sort_key, i.id LIMIT 1) AS a ON true
-            LEFT JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s ON true
-            LEFT JOIN LATERAL (
-                SELECT i.* FROM sluice_route_rows AS i
-                WHERE i.worker = me AND i.pool = l.pool AND coalesce(i.kind, '') = ANY (ARRAY[a.kind, ''])
-                ORDER BY coalesce(i.kind, '') DESC LIMIT 1) AS r ON true
-        LOOP
-            -- What was moved to the front says nothing of the others.
-            low_id_now := CASE WHEN head.is_fifo AND head.sort_key = '\x80' THEN head.id - 1 END;
-            IF head.id IS NULL AND head.blocked_by IS DISTINCT FROM 'failing' THEN
-                empty_lanes := empty_lanes || head.queue_id;
-                empty_lows := empty_lows || CASE WHEN head.is_fifo THEN coalesce(head.low, 0) ELSE 0 END;
-                CONTINUE;
-            END IF;
-            IF head.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable') THEN
-                UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = NULL WHERE l.queue_id = head.queue_id;
-                CONTINUE;
-            END IF;
-            IF head.blocked_by = 'failing' THEN
-                behind_actions := behind_actions || (SELECT f.behind FROM sluice_fail_batch(head.queue_id) AS f);
-                UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = now_at WHERE l.queue_id = head.queue_id;
-                more := true;
-                CONTINUE;
-            END IF;
-            -- A worker has made a more specific pool, to which not all lanes have moved.
-            IF moves_lanes AND sluice_pool_of(head.name) <> head.pool THEN
-                UPDATE sluice_lane_rows AS l SET pool = sluice_pool_of(head.name), worker = NULL, ready_at = now_at
-                WHERE l.queue_id = head.queue_id;
-                more := true;
-                CONTINUE;
-            END IF;
-            IF head.is_cancelled THEN
-                PERFORM sluice_drop(ARRAY[head.id], false);
-                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
-                more := true;
-                CONTINUE;
-            END IF;
-            IF any_hold THEN
-                -- The one that lasts longest. Ending it deletes the row and then wakes the lanes: as for gates.
-                SELECT h.id, h.until INTO hold_row FROM sluice_hold_rows AS h
-                WHERE (h.until IS NULL OR h.until > now_at) AND sluice_matches(h.scope, head.name)
-                ORDER BY h.until DESC NULLS FIRST LIMIT 1;
-                IF FOUND THEN
-                    PERFORM FROM sluice_hold_rows AS h WHERE h.id = hold_row.id FOR KEY SHARE SKIP LOCKED;
-                    IF FOUND THEN
-                        PERFORM sluice_sleep(head.queue_id, hold_row.until, low_id_now, 'hold', head.id,
-                                             hold_row.id::text);
-                    ELSE
-                        PERFORM sluice_sleep_for_locked(head.queue_id, low_id_now, 'hold', head.id, hold_row.id::text);
-                    END IF;
-                    CONTINUE;
-                END IF;
-            END IF;
-            IF head.expires_at <= now_at THEN
-                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
-                what := 'failed';
-                claim := NULL;
-                action_id := head.id;
-                queue := head.name;
-                kind := head.kind;
-                cause := 'expired';
-                policy := coalesce(head.expired, 'skip');
-                last_error := 'its time was over before it could start';
-                behind_actions := behind_actions
-                    || (SELECT f.behind FROM sluice_fail(head.queue_id, action_id, cause, policy, last_error) AS f);
-                RETURN NEXT;
-                more := true;
-                CONTINUE;
-            END IF;
-            IF head.gate IS NOT NULL OR head.waits_for_gate IS NOT NULL OR cardinality(head.gates) > 0 THEN
-                gate_name := NULL;
-                SELECT n.name INTO gate_name
-                FROM unnest(ARRAY[head.gate, head.waits_for_gate]) WITH ORDINALITY AS n (name, place)
-                WHERE n.name IS NOT NULL
-                  AND NOT EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = n.name AND g.is_open)
-                ORDER BY n.place LIMIT 1;
-                IF gate_name IS NULL AND cardinality(head.gates) > 0
-                    AND coalesce(head.next_attempt_at <= now_at, true) THEN
-                    SELECT n.name INTO gate_name FROM unnest(head.gates) WITH ORDINALITY AS n (name, place)
-                    WHERE NOT EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = n.name AND g.is_open)
-                    ORDER BY n.place LIMIT 1;
-                END IF;
-                IF gate_name IS NOT NULL THEN
-                    PERFORM sluice_sleep_for_gate(head.queue_id, low_id_now, head.id, gate_name);
-                    CONTINUE;
-                END IF;
-            END IF;
-            IF head.next_attempt_at > now_at THEN
-                -- Never longer than the delay that was asked: the clock may have been set back (G8).
-                PERFORM sluice_sleep(head.queue_id,
-                                     now_at + least(head.next_attempt_at - now_at, head.retry_delay), low_id_now);
-                CONTINUE;
-            END IF;
-            IF head.route IS NULL THEN
-                IF sluice_sleep_for_route(head.queue_id, low_id_now, head.id, head.pool, head.kind, me) THEN
-                    what := 'unrouted';
-                    claim := NULL;
-                    action_id := head.id;
-                    queue := head.name;
-                    kind := head.kind;
-                    RETURN NEXT;
-                END IF;
-                CONTINUE;
-            END IF;
-            IF head.crashes >= head.crash_limit THEN
-                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
-                UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = head.queue_id;
-                what := 'failed';
-                claim := NULL;
-                action_id := head.id;
-                queue := head.name;
-                kind := head.kind;
-                cause := 'crashed';
-                policy := head.crashed;
-                last_error := format('its worker was taken off %s times while the action ran alone', head.crashes);
-                behind_actions := behind_actions
-                    || (SELECT f.behind FROM sluice_fail(head.queue_id, action_id, cause, policy, last_error) AS f);
-                RETURN NEXT;
-                more := true;
-                CONTINUE;
-            END IF;
-            IF head.is_suspect <> is_trial THEN
-                -- To the suspects, or back from them.
-                PERFORM sluice_sleep(head.queue_id, now_at, low_id_now);
-                UPDATE sluice_lane_rows AS l SET is_suspect = head.is_suspect WHERE l.queue_id = head.queue_id;
-                more := true;
-                CONTINUE;
-            END IF;
-            bytes_left := bytes_left - octet_length(head.payload) - coalesce(octet_length(head.trace), 0);
-            is_full := is_full OR (bytes_left < 0 AND cardinality(new_claims) > 0);
-            IF is_full OR free_left <= 0 THEN
-                back_lanes := back_lanes || head.queue_id;
-                back_lows := back_lows || coalesce(low_id_now, 0);
-                CONTINUE;
-            END IF;
-            place_now := array_position(permit_routes, head.route);
-            IF place_now IS NOT NULL AND permits_left[place_now] <= 0 THEN
-                PERFORM sluice_sleep(head.queue_id, NULL, low_id_now, 'permit', head.id,
-                                     head.pool || ' ' || coalesce(head.route_kind, ''));
-                CONTINUE;
-            END IF;
-            -- Last, since it counts the start.
-            IF head.rate IS NOT NULL AND NOT sluice_start_by_rate(head.rate, head.rate_interval, head.rate_tolerance,
-                                                                  is_trial, now_at) THEN
-                PERFORM sluice_sleep(head.queue_id, NULL, low_id_now, 'rate', head.id, head.rate);
-                CONTINUE;
-            END IF;
-            IF place_now IS NOT NULL THEN
-                permits_left[place_now] := permits_left[place_now] - 1;
-            END IF;
-            free_left := free_left - 1;
-            new_claims := new_claims || next_number;
-            new_actions := new_actions || head.id;
-            new_queues := new_queues || head.queue_id;
-            new_turns := new_turns || head.turn;
-            IF head.follows IS NULL THEN
-                taken_lanes := taken_lanes || head.queue_id;
-            END IF;
-            IF head.rewind AND (low_id_now IS NOT NULL OR NOT head.is_fifo) THEN
-                UPDATE sluice_lane_rows AS l SET rewind = false, low_id = coalesce(low_id_now, l.low_id)
-                WHERE l.queue_id = head.queue_id;
-            END IF;
-            new_terms := new_terms || CASE WHEN head.worker IS NULL THEN head.term + 1 ELSE head.term END;
-            what := 'claimed';
-            claim := next_number;
-            follows := head.follows;
-            action_id := head.id;
-            queue_id := head.queue_id;
-            queue := head.name;
-            kind := head.kind;
-            version := head.version;
-            payload := head.payload;
-            trace := head.trace;
-            nonce := head.nonce;
-            enqueued_at := head.enqueued_at;
-            attempts := coalesce(head.attempts, 0);
-            last_error := head.last_error;
-            is_alone := is_trial;
-            route := head.route;
-            cause := NULL;
-            policy := NULL;
-            RETURN NEXT;
-            next_number := next_number + 1;
+        CONTINUE WHEN step.look_lanes IS NULL OR step.look_lanes = '{}';
+        step := sluice_start_heads(step);
+        FOREACH answer IN ARRAY step.answers LOOP
+            RETURN NEXT answer;
         END LOOP;
+        step.answers := '{}';
     END LOOP;
-
-    -- 7. What the heads have shown.
-    IF cardinality(new_claims) > 0 THEN
-        INSERT INTO sluice_claim_rows (claim, action_id, queue_id, worker, term, started_at, opening, trial_size, turn)
-        SELECT n.claim, n.action, n.queue, me, n.term, now_at, last_opening,
-               CASE WHEN is_trial THEN group_size ELSE 0 END, n.turn
-        FROM unnest(new_claims, new_actions, new_queues, new_terms, new_turns) AS n (claim, action, queue, term, turn);
-    END IF;
-    IF cardinality(taken_lanes) > 0 THEN
-        UPDATE sluice_lane_rows AS l
-        SET worker = me, term = CASE WHEN l.worker IS NULL THEN l.term + 1 ELSE l.term END, is_suspect = false,
-            blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
-        WHERE l.queue_id = ANY (taken_lanes);
-    END IF;
-    IF cardinality(empty_lanes) > 0 THEN
-        -- In order, for the binary search.
-        SELECT array_agg(t.lane), array_agg(t.low) INTO empty_lanes, empty_lows
-        FROM (SELECT u.lane, u.low FROM unnest(empty_lanes, empty_lows) AS u (lane, low) ORDER BY u.lane) AS t;
-        UPDATE sluice_lane_rows AS l
-        SET worker = NULL, ready_at = NULL, rewind = false, is_suspect = false,
-            low_id = greatest(l.low_id, empty_lows[width_bucket(l.queue_id, empty_lanes)]),
-            blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
-        WHERE l.queue_id = ANY (empty_lanes);
-    END IF;
-    back_lanes := back_lanes || over_lanes;
-    back_lows := back_lows || over_lows;
-    IF cardinality(array_remove(back_lanes, NULL)) > 0 THEN
-        SELECT array_agg(t.lane), array_agg(t.low) INTO back_lanes, back_lows
-        FROM (SELECT u.lane, u.low FROM unnest(back_lanes, back_lows) AS u (lane, low)
-              WHERE u.lane IS NOT NULL ORDER BY u.lane) AS t;
-        UPDATE sluice_lane_rows AS l
-        SET worker = NULL, ready_at = now_at,
-            -- A queue in another order has none; a lane that rewinds keeps its own.
-            low_id = CASE
-                WHEN l.rewind THEN l.low_id
-                WHEN (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = l.queue_id) <> 'arrival'
-                    THEN l.low_id
-                ELSE greatest(l.low_id, back_lows[width_bucket(l.queue_id, back_lanes)]) END
-        WHERE l.queue_id = ANY (back_lanes);
-        more := true;
-    END IF;
-
-    -- 8. What became dead letters with a whole queue, cancelled claims, and when to look again.
-    follows := NULL; claim := NULL;
-    action_id := NULL; queue_id := NULL; queue := NULL; kind := NULL; version := NULL; payload := NULL; trace := NULL;
-    nonce := NULL; enqueued_at := NULL; attempts := NULL; last_error := NULL; is_alone := NULL; route := NULL;
-    cause := NULL; policy := NULL;
-    IF behind_actions <> '{}' THEN
-        what := 'behind';
-        FOR receipt IN SELECT r.* FROM sluice_letters(behind_actions) AS r LOOP
-            action_id := receipt.action_id;
-            queue := receipt.queue;
-            kind := receipt.kind;
-            last_error := receipt.error;
-            RETURN NEXT;
-        END LOOP;
-        action_id := NULL; queue := NULL; kind := NULL; last_error := NULL;
-    END IF;
-    what := 'cancel';
-    FOR receipt IN
-        SELECT c.claim FROM sluice_state_rows AS s
-        CROSS JOIN LATERAL (SELECT i.* FROM sluice_claim_rows AS i WHERE i.action_id = s.action_id OFFSET 0) AS c
-        WHERE s.is_cancelled AND c.worker = me AND NOT c.is_settled
-    LOOP
-        claim := receipt.claim;
-        RETURN NEXT;
+    step := sluice_write_lanes(step);
+    step := sluice_end_step(step);
+    FOREACH answer IN ARRAY step.answers LOOP
+        RETURN NEXT answer;
     END LOOP;
-    what := 'next';
-    claim := NULL;
-    version := coalesce(arrivals.first_block, arrivals_from);
-    enqueued_at := now_at;
-    due_at := CASE WHEN more AND free_left > 0 AND NOT drains
-                        AND (NOT is_trial OR cardinality(new_claims) = 0) THEN now_at
-                   WHEN free_left > 0 THEN least(next_due, sluice_next_due(me, pools_now)) ELSE next_due END;
-    IF (waits AND free_left > 0 AND due_at IS DISTINCT FROM now_at AND cardinality(new_claims) = 0)
-        <> worker_row.waits THEN
-        UPDATE sluice_worker_rows AS w SET waits = NOT worker_row.waits WHERE w.epoch = me;
-    END IF;
-    RETURN NEXT;
 END
 $$;
 

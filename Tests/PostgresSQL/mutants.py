@@ -24,7 +24,7 @@ OPEN = "workers.transactions_that_stay_open"
 # A locking clause, without what follows it.
 LOCK = "FOR NO KEY UPDATE"
 TAKING_IN = f"WHERE l.queue_id = ANY (named) {LOCK} SKIP LOCKED) AS t;"
-SETTLING = re.compile(r"(?<=ANY \(look_lanes\))\s+ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED")
+SETTLING = re.compile(r"\s+ORDER BY l.queue_id FOR NO KEY UPDATE SKIP LOCKED(?=\);\s+IF cardinality\(locked_lanes\))")
 RESOLVING = re.compile(r" +INSERT INTO sluice_token_rows \(token, ids, at\) VALUES \(sluice_token\.token[^;]*;")
 LOCK_QUEUES = re.compile(r"(?<=CREATE FUNCTION sluice_lock_queues).*?\n\$\$;", re.DOTALL)
 NO_LOCK = "(queues bigint[]) RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS 'BEGIN END';"
@@ -108,7 +108,7 @@ MUTANTS = {
     ),
     "pools that are passed over": Mutant(
         "passing_over.pools",
-        ("0003", "IF cardinality(look_lanes) < (SELECT sum(s) FROM unnest(shares) AS s) THEN", "IF false THEN"),
+        ("0003", "IF cardinality(taken) < (SELECT sum(s) FROM unnest(shares) AS s) THEN", "IF false THEN"),
     ),
     "locked queue in a resync": Mutant(
         OPEN, ("0003", re.compile(r" SKIP LOCKED(?=\);\s+FOR held IN\s+DELETE FROM sluice_claim_rows)"), "")
@@ -144,7 +144,7 @@ MUTANTS = {
     ),
     "lanes on their way to a pool": Mutant(
         "passing_over.patterns_of_many",
-        ("0003", "IF moves_lanes AND sluice_pool_of(head.name) <> head.pool THEN", "IF false THEN"),
+        ("0003", "IF step.moves_lanes AND sluice_pool_of(head.name) <> head.pool THEN", "IF false THEN"),
     ),
     "the pool of an act's lane": Mutant(
         "passing_over.registering_beside_acts",
@@ -184,8 +184,8 @@ MUTANTS = {
         "step.locked_lanes model",
         (
             "0003",
-            f"ORDER BY l.ready_at LIMIT wanted {LOCK} SKIP LOCKED) AS t;",
-            "ORDER BY l.ready_at LIMIT wanted) AS t;",
+            f"ORDER BY l.ready_at LIMIT wanted {LOCK} SKIP LOCKED);",
+            "ORDER BY l.ready_at LIMIT wanted);",
         ),
     ),
     "rewind": Mutant(
@@ -211,8 +211,8 @@ MUTANTS = {
         ("0003", PARKED_HEAD, PARKED_HEAD.replace("undecodable", "none").replace("failed", "none")),
         (
             "0003",
-            "OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))\n                             THEN",
-            "OR true)\n                             THEN",
+            "OR l.blocked_by IN ('unknown kind', 'no route', 'gate', 'hold', 'permit', 'rate'))\n                         THEN",
+            "OR true)\n                         THEN",
         ),
     ),
     "parking, by acts and by heads": Mutant(
@@ -241,7 +241,7 @@ MUTANTS = {
     ),
     "hold's row in a step": Mutant(
         "gates_and_holds.lanes_put_to_sleep",
-        ("0003", "WHERE h.id = hold_row.id FOR KEY SHARE SKIP LOCKED;", "WHERE h.id = hold_row.id;"),
+        ("0003", "WHERE h.id = hold.id FOR KEY SHARE SKIP LOCKED;", "WHERE h.id = hold.id;"),
     ),
     "pool's row in a step": Mutant(
         "gates_and_holds.lanes_put_to_sleep",
@@ -259,7 +259,7 @@ MUTANTS = {
         "workers.taking_off_and_stepping",
         ("0003", "AND w.ending IS NULL FOR NO KEY UPDATE OF w;", "AND w.ending IS NULL;"),
     ),
-    "late step": Mutant("workers.late_calls", ("0003", "IF next_claim < worker_row.first_claim THEN", "IF false THEN")),
+    "late step": Mutant("workers.late_calls", ("0003", "IF step.next_claim < worker.first_claim THEN", "IF false THEN")),
     "late resync": Mutant("workers.late_calls", ("0003", "IF next_claim <= first THEN", "IF false THEN")),
     "step under way before a resync": Mutant(
         "workers.late_calls",
@@ -316,8 +316,8 @@ MUTANTS = {
         "trials.halves trials.beside_a_suspect",
         (
             "0003",
-            "            drains := true;\n            next_due := coalesce(trial.part_until, trial.until);\n",
-            "            NULL;\n",
+            "        step.drains := true;\n        step.next_due := coalesce(trial.part_until, trial.until);\n",
+            "        NULL;\n",
         ),
     ),
     "halves": Mutant(
@@ -360,7 +360,7 @@ MUTANTS = {
         ("0003", "SET is_suspect = true, awaits_trial = true,", "SET"),
     ),
     "size of an answer": Mutant(
-        "step.long_answers", ("0003", "is_full := is_full OR (bytes_left < 0", "is_full := is_full OR (false")
+        "step.long_answers", ("0003", "OR (step.bytes_left < 0", "OR (false")
     ),
     "rates after a jump": Mutant(
         "step.rates_after_a_jump",
@@ -473,7 +473,7 @@ MUTANTS = {
     "refused worker without a lease": Mutant(
         "statuses.refusals", ("0005", " AND NOT EXISTS (SELECT FROM living)", "")
     ),
-    "refusal forgotten": Mutant("statuses.refusals", ("0003", "OR worker_row.refused_at IS NOT NULL", "OR false")),
+    "refusal forgotten": Mutant("statuses.refusals", ("0003", "OR worker.refused_at IS NOT NULL", "OR false")),
     "rights": Mutant(
         "rights.rights",
         ("0005", "        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);", "        NULL;"),
