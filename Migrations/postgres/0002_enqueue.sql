@@ -585,14 +585,26 @@ BEGIN
 END
 $$;
 
+-- What one call enqueues: the arrays of sluice_enqueue_many, one element for each action. sluice_enqueue_many alone calls
+-- the functions that get it; they have no settings of their own, since a SET clause takes longer than most of them, and
+-- run with its path and its planner settings.
+CREATE TYPE sluice_batch AS (
+    -- The time of the call, read when the queues are locked.
+    at timestamptz, nonce bigint, calls integer[], queue_ids bigint[], kinds text[], versions integer[],
+    payloads text[], sort_types text[], sort_keys bytea[], fixes_sort boolean[], not_before timestamptz[],
+    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
+    traces text[], depths integer[]);
+
+-- One action of it.
+CREATE TYPE sluice_entry AS (
+    at timestamptz, nonce bigint, queue_id bigint, kind text, version integer, payload text, sort_type text,
+    sort_key bytea, fixes_sort boolean, not_before timestamptz, expires_at timestamptz, tag text, gate text, key text,
+    policy text, keep interval, trace text, depth integer);
+
 -- Raises SL003 if a value of an enqueue is not as the tables and the library need it. Not left to the CHECKs of the
 -- tables nor to casts: their errors show the payload.
-CREATE FUNCTION sluice_check_actions(
-    kinds text[], versions integer[], payloads text[], sort_types text[], sort_keys bytea[], not_before timestamptz[],
-    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
-    depths integer[])
-RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+CREATE FUNCTION sluice_check_batch(batch sluice_batch) RETURNS void
+LANGUAGE plpgsql
 AS $$
 DECLARE
     wrong integer;
@@ -621,8 +633,9 @@ BEGIN
                          THEN 'sortKeyNotANumber' END
                 WHEN sluice_sort_bytes(i.sort_type, convert_from(i.sort_key, 'UTF8')) IS NULL THEN 'invalidOptions'
             END AS code
-            FROM unnest(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates, keys,
-                        key_policies, key_keep, depths)
+            FROM unnest(batch.kinds, batch.versions, batch.payloads, batch.sort_types, batch.sort_keys,
+                        batch.not_before, batch.expires_at, batch.tags, batch.gates, batch.keys, batch.key_policies,
+                        batch.key_keep, batch.depths)
                  WITH ORDINALITY AS i (kind, version, payload, sort_type, sort_key, not_before, expires_at, tag, gate,
                                        key, policy, keep, depth, place)
         ) AS c
@@ -654,6 +667,83 @@ BEGIN
 END
 $$;
 
+-- Whether an action may be refused, may replace another, or changes the type of its queue's sort keys. Usually none does,
+-- and a few statements store all.
+CREATE FUNCTION sluice_needs_care(batch sluice_batch) RETURNS boolean
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    IF EXISTS (SELECT FROM (SELECT DISTINCT i.queue_id, coalesce(i.sort_type, 'arrival') AS sort_type
+                            FROM unnest(batch.queue_ids, batch.sort_types) AS i (queue_id, sort_type)) AS i
+               JOIN sluice_queue_rows AS q ON q.queue_id = i.queue_id
+               WHERE q.sort_type <> i.sort_type)
+    THEN
+        RETURN true;
+    END IF;
+    IF array_remove(batch.keys, NULL) <> '{}' AND (
+        SELECT count(*) <> count(DISTINCT (i.queue_id, i.key))
+            OR bool_or(EXISTS (SELECT FROM sluice_key_rows AS k WHERE k.queue_id = i.queue_id AND k.key = i.key))
+        FROM unnest(batch.queue_ids, batch.keys) AS i (queue_id, key) WHERE i.key IS NOT NULL)
+    THEN
+        RETURN true;
+    END IF;
+    RETURN array_remove(batch.depths, NULL) <> '{}' AND (
+        SELECT bool_or(i.limit_ IS NOT NULL AND sluice_depth(i.queue_id, i.limit_) + i.added > i.limit_)
+        FROM (SELECT n.queue_id, min(n.depth) AS limit_, count(*) AS added
+              FROM unnest(batch.queue_ids, batch.depths) AS n (queue_id, depth) GROUP BY n.queue_id) AS i);
+END
+$$;
+
+-- Stores all actions of a call, none of which is refused; returns their ids, in order.
+CREATE FUNCTION sluice_store(batch sluice_batch) RETURNS bigint[]
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    ids bigint[];
+BEGIN
+    WITH stored AS (
+        INSERT INTO sluice_action_rows AS a (queue_id, sort_key, not_before, expires_at, enqueued_at, nonce, kind,
+                                             version, payload, tag, gate, trace)
+        SELECT i.queue_id, coalesce(i.sort_key, '\x80'), CASE WHEN i.not_before > batch.at THEN i.not_before END,
+               i.expires_at, batch.at, batch.nonce, i.kind, coalesce(i.version, 1), i.payload, i.tag, i.gate, i.trace
+        FROM unnest(batch.queue_ids, batch.sort_keys, batch.not_before, batch.expires_at, batch.kinds,
+                    batch.versions, batch.payloads, batch.tags, batch.gates, batch.traces)
+             WITH ORDINALITY AS i (queue_id, sort_key, not_before, expires_at, kind, version, payload, tag, gate, trace,
+                                   place)
+        ORDER BY i.place
+        RETURNING a.id)
+    -- Ids rise in the order of the rows.
+    SELECT array_agg(s.id ORDER BY s.id) INTO ids FROM stored AS s;
+    IF array_remove(batch.keys, NULL) <> '{}' THEN
+        INSERT INTO sluice_key_rows AS k (queue_id, key, action_id, keep)
+        SELECT i.queue_id, i.key, i.id, least(coalesce(i.keep, interval '0'), interval '36600 days')
+        FROM unnest(batch.queue_ids, batch.keys, ids, batch.key_keep) AS i (queue_id, key, id, keep)
+        WHERE i.key IS NOT NULL
+        -- With an old snapshot the key may only seem free: then this is an error of serialization.
+        ON CONFLICT ON CONSTRAINT sluice_key_rows_pkey DO UPDATE
+        SET action_id = excluded.action_id, keep = excluded.keep, until = NULL, has_succeeded = false;
+    END IF;
+    RETURN ids;
+END
+$$;
+
+-- Notes the ids of a call under its token, for sluice_token.
+CREATE FUNCTION sluice_take_token(batch sluice_batch, token uuid, ids bigint[], refusals text[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    INSERT INTO sluice_token_rows (token, ids, at)
+    SELECT sluice_take_token.token, array_agg(CASE WHEN i.refused IS NULL THEN i.id END ORDER BY i.place), batch.at
+    FROM unnest(sluice_take_token.ids, refusals) WITH ORDINALITY AS i (id, refused, place)
+    ON CONFLICT DO NOTHING;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'staleReceipt',
+            MESSAGE = 'the token of this enqueue was used before: it is stored, or was given up',
+            HINT = 'Ask sluice_token which, and take a new token for each enqueue.';
+    END IF;
+END
+$$;
+
 -- Enqueues actions in order, in the caller's transaction. All arrays have one length; NULL stands for an array of NULL.
 --   token:        NULL, or a new one by which sluice_token finds out whether the transaction was committed.
 --   nonce:        a random number of the call, part of the idempotency keys; NULL: one is drawn.
@@ -678,23 +768,20 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
-    now_ timestamptz;
-    count_ integer := cardinality(queues);
-    queue_ids bigint[];
+    batch sluice_batch := ROW(NULL, coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0)), calls, NULL, kinds,
+                              versions, payloads, sort_types, sort_keys, fixes_sort, not_before, expires_at, tags, gates,
+                              keys, key_policies, key_keep, traces, depths);
+    is_singly boolean;
+    one_by_one record;
     ids bigint[];
     news boolean[];
     refusals text[];
-    rewinds bigint[];
-    has_keys boolean := coalesce(array_remove(keys, NULL) <> '{}', false);
-    has_depths boolean := coalesce(array_remove(depths, NULL) <> '{}', false);
-    is_singly boolean;
     before text;
 BEGIN
-    nonce := coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0));
-    IF coalesce(count_, 0) = 0 THEN
+    IF coalesce(cardinality(queues), 0) = 0 THEN
         RETURN;
     END IF;
-    IF (count_ = ALL (array_remove(ARRAY[
+    IF (cardinality(queues) = ALL (array_remove(ARRAY[
             coalesce(cardinality(kinds), 0), coalesce(cardinality(payloads), 0), cardinality(calls),
             cardinality(versions), cardinality(sort_types), cardinality(sort_keys), cardinality(fixes_sort),
             cardinality(not_before), cardinality(expires_at), cardinality(tags), cardinality(gates), cardinality(keys),
@@ -705,112 +792,46 @@ BEGIN
             MESSAGE = 'the arrays of an enqueue do not have one length',
             HINT = 'Give as many of each as there are queues, or NULL. Kinds and payloads are needed.';
     END IF;
-    PERFORM sluice_check_actions(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates,
-                                 keys, key_policies, key_keep, depths);
+    PERFORM sluice_check_batch(batch);
     before := sluice_limit_waits();
-    queue_ids := sluice_make_queues(queues, sort_types);
+    batch.queue_ids := sluice_make_queues(queues, sort_types);
     -- From here on the appends of others to these queues wait. Each statement below sees what they have committed.
-    PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(queue_ids) AS q (queue_id)));
-    now_ := sluice_now();
-
-    -- Usually nothing refuses an action, and a few statements store all.
-    is_singly := EXISTS (
-        SELECT FROM (SELECT DISTINCT i.queue_id, coalesce(i.sort_type, 'arrival') AS sort_type
-                     FROM unnest(queue_ids, sort_types) AS i (queue_id, sort_type)) AS i
-        JOIN sluice_queue_rows AS q ON q.queue_id = i.queue_id
-        WHERE q.sort_type <> i.sort_type);
-    IF has_keys AND NOT is_singly THEN
-        SELECT count(*) <> count(DISTINCT (i.queue_id, i.key))
-            OR bool_or(EXISTS (SELECT FROM sluice_key_rows AS k WHERE k.queue_id = i.queue_id AND k.key = i.key))
-        INTO is_singly FROM unnest(queue_ids, keys) AS i (queue_id, key) WHERE i.key IS NOT NULL;
-    END IF;
-    IF has_depths AND NOT is_singly THEN
-        SELECT bool_or(i.limit_ IS NOT NULL AND sluice_depth(i.queue_id, i.limit_) + i.added > i.limit_)
-        INTO is_singly
-        FROM (SELECT n.queue_id, min(n.depth) AS limit_, count(*) AS added
-              FROM unnest(queue_ids, depths) AS n (queue_id, depth) GROUP BY n.queue_id) AS i;
-    END IF;
-
+    PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(batch.queue_ids) AS q (queue_id)));
+    batch.at := sluice_now();
+    is_singly := sluice_needs_care(batch);
     IF is_singly THEN
-        SELECT s.ids, s.news, s.refusals, s.rewinds INTO ids, news, refusals, rewinds
-        FROM sluice_enqueue_singly(
-            now_, nonce, calls, queue_ids, kinds, versions, payloads, sort_types, sort_keys, fixes_sort, not_before,
-            expires_at, tags, gates, keys, key_policies, key_keep, traces, depths) AS s;
-        PERFORM sluice_arrive(rewinds, true);
-        PERFORM sluice_arrive(ARRAY(SELECT i.queue_id FROM unnest(queue_ids, news) AS i (queue_id, is_new)
+        one_by_one := sluice_enqueue_singly(batch);
+        ids := one_by_one.ids;
+        news := one_by_one.news;
+        refusals := one_by_one.refusals;
+        PERFORM sluice_arrive(one_by_one.rewinds, true);
+        PERFORM sluice_arrive(ARRAY(SELECT i.queue_id FROM unnest(batch.queue_ids, news) AS i (queue_id, is_new)
                                     WHERE i.is_new), false);
     ELSE
-        WITH stored AS (
-            INSERT INTO sluice_action_rows AS a (queue_id, sort_key, not_before, expires_at, enqueued_at, nonce, kind,
-                                                 version, payload, tag, gate, trace)
-            SELECT i.queue_id, coalesce(i.sort_key, '\x80'), CASE WHEN i.not_before > now_ THEN i.not_before END,
-                   i.expires_at, now_, sluice_enqueue_many.nonce, i.kind, coalesce(i.version, 1), i.payload, i.tag,
-                   i.gate, i.trace
-            FROM unnest(queue_ids, sort_keys, not_before, expires_at, kinds, versions, payloads, tags, gates, traces)
-                 WITH ORDINALITY AS i (queue_id, sort_key, not_before, expires_at, kind, version, payload, tag, gate,
-                                       trace, place)
-            ORDER BY i.place
-            RETURNING a.id)
-        -- Ids rise in the order of the rows.
-        SELECT array_agg(s.id ORDER BY s.id) INTO ids FROM stored AS s;
-        IF has_keys THEN
-            INSERT INTO sluice_key_rows AS k (queue_id, key, action_id, keep)
-            SELECT i.queue_id, i.key, i.id, least(coalesce(i.keep, interval '0'), interval '36600 days')
-            FROM unnest(queue_ids, keys, ids, key_keep) AS i (queue_id, key, id, keep) WHERE i.key IS NOT NULL
-            -- With an old snapshot the key may only seem free: then this is an error of serialization.
-            ON CONFLICT ON CONSTRAINT sluice_key_rows_pkey DO UPDATE
-            SET action_id = excluded.action_id, keep = excluded.keep, until = NULL, has_succeeded = false;
-        END IF;
-        PERFORM sluice_arrive(queue_ids, false);
+        ids := sluice_store(batch);
+        PERFORM sluice_arrive(batch.queue_ids, false);
     END IF;
-
     IF token IS NOT NULL THEN
-        INSERT INTO sluice_token_rows (token, ids, at)
-        SELECT sluice_enqueue_many.token, array_agg(CASE WHEN i.refused IS NULL THEN i.id END ORDER BY i.place), now_
-        FROM unnest(ids, refusals) WITH ORDINALITY AS i (id, refused, place)
-        ON CONFLICT DO NOTHING;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'staleReceipt',
-                MESSAGE = 'the token of this enqueue was used before: it is stored, or was given up',
-                HINT = 'Ask sluice_token which, and take a new token for each enqueue.';
-        END IF;
+        PERFORM sluice_take_token(batch, token, ids, refusals);
     END IF;
     PERFORM set_config('lock_timeout', before, true);
     RETURN QUERY
-        SELECT i.place::integer, i.id, coalesce(i.is_new, NOT is_singly), i.refusal
+        SELECT i.place::integer, i.id, coalesce(i.is_new, is_singly IS NOT TRUE), i.refusal
         FROM unnest(ids, news, refusals) WITH ORDINALITY AS i (id, is_new, refusal, place);
 END
 $$;
 
--- Enqueues actions one after the other, for queues that are locked: where one may be refused, or may replace another.
--- ids, news and refusals are as in the rows of sluice_enqueue_many; rewinds are queues whose keys were converted.
-CREATE FUNCTION sluice_enqueue_singly(
-    at timestamptz, nonce bigint, calls integer[], queue_ids bigint[], kinds text[], versions integer[],
-    payloads text[], sort_types text[], sort_keys bytea[], fixes_sort boolean[], not_before timestamptz[],
-    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
-    traces text[], depths integer[],
-    OUT ids bigint[], OUT news boolean[], OUT refusals text[], OUT rewinds bigint[])
-LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET plan_cache_mode = force_generic_plan
-    SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+-- Locks the lanes of actions that a call replaces, and of queues whose keys it converts: as in an operator's act, none of
+-- them may start before it has committed.
+CREATE FUNCTION sluice_lock_changed(batch sluice_batch) RETURNS void
+LANGUAGE plpgsql
 AS $$
 DECLARE
-    count_ integer := cardinality(queue_ids);
-    places integer[];
-    i integer;
-    one record;
-    old_ids bigint[];
-    old_rewinds bigint[];
     lanes bigint[];
 BEGIN
-    ids := array_fill(NULL::bigint, ARRAY[count_]);
-    news := array_fill(false, ARRAY[count_]);
-    refusals := array_fill(NULL::text, ARRAY[count_]);
-    rewinds := '{}';
-
-    -- A replaced or converted action must not start meanwhile: as in an operator's act, its lane is locked first.
     lanes := ARRAY(
         SELECT DISTINCT n.queue_id
-        FROM unnest(queue_ids, keys, key_policies, fixes_sort, sort_types)
+        FROM unnest(batch.queue_ids, batch.keys, batch.key_policies, batch.fixes_sort, batch.sort_types)
              AS n (queue_id, key, policy, fixes, sort_type)
         JOIN sluice_queue_rows AS q ON q.queue_id = n.queue_id
         WHERE (n.fixes AND q.sort_type <> coalesce(n.sort_type, 'arrival'))
@@ -826,24 +847,52 @@ BEGIN
         ON CONFLICT DO NOTHING;
         PERFORM FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes) ORDER BY l.queue_id FOR NO KEY UPDATE;
     END IF;
+END
+$$;
 
+-- Enqueues actions one after the other, for queues that are locked: where one may be refused, or may replace another.
+-- ids, news and refusals are as in the rows of sluice_enqueue_many; rewinds are queues whose keys were converted.
+CREATE FUNCTION sluice_enqueue_singly(batch sluice_batch, OUT ids bigint[], OUT news boolean[], OUT refusals text[],
+                                      OUT rewinds bigint[])
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    count_ CONSTANT integer := cardinality(batch.queue_ids);
+    entries CONSTANT sluice_entry[] := ARRAY(
+        SELECT ROW(batch.at, batch.nonce, i.queue_id, i.kind, i.version, i.payload, i.sort_type, i.sort_key,
+                   i.fixes_sort, i.not_before, i.expires_at, i.tag, i.gate, i.key, i.policy, i.keep, i.trace,
+                   i.depth)::sluice_entry
+        FROM unnest(batch.queue_ids, batch.kinds, batch.versions, batch.payloads, batch.sort_types, batch.sort_keys,
+                    batch.fixes_sort, batch.not_before, batch.expires_at, batch.tags, batch.gates, batch.keys,
+                    batch.key_policies, batch.key_keep, batch.traces, batch.depths)
+             WITH ORDINALITY AS i (queue_id, kind, version, payload, sort_type, sort_key, fixes_sort, not_before,
+                                   expires_at, tag, gate, key, policy, keep, trace, depth, place)
+        ORDER BY i.place);
+    places integer[];
+    i integer;
+    one record;
+    old_ids bigint[];
+    old_rewinds bigint[];
+BEGIN
+    ids := array_fill(NULL::bigint, ARRAY[count_]);
+    news := array_fill(false, ARRAY[count_]);
+    refusals := array_fill(NULL::text, ARRAY[count_]);
+    rewinds := '{}';
+    PERFORM sluice_lock_changed(batch);
     FOR places IN
         SELECT array_agg(n.place::integer ORDER BY n.place)
-        FROM unnest(queue_ids, calls) WITH ORDINALITY AS n (queue_id, call, place)
+        FROM unnest(batch.queue_ids, batch.calls) WITH ORDINALITY AS n (queue_id, call, place)
         GROUP BY n.call, CASE WHEN n.call IS NULL THEN n.place END
         ORDER BY min(n.place)
     LOOP
         IF cardinality(places) = 1 THEN
             i := places[1];
-            SELECT * INTO one FROM sluice_enqueue_one(
-                at, nonce, queue_ids[i], kinds[i], versions[i], payloads[i], sort_types[i], sort_keys[i], fixes_sort[i],
-                not_before[i], expires_at[i], tags[i], gates[i], keys[i], key_policies[i], key_keep[i], traces[i],
-                depths[i]);
+            one := sluice_enqueue_one(entries[i]);
             ids[i] := one.id;
             news[i] := one.is_new;
             refusals[i] := one.refusal;
             IF one.is_converted THEN
-                rewinds := rewinds || queue_ids[i];
+                rewinds := rewinds || entries[i].queue_id;
             END IF;
             CONTINUE;
         END IF;
@@ -853,17 +902,14 @@ BEGIN
         old_rewinds := rewinds;
         BEGIN
             FOREACH i IN ARRAY places LOOP
-                SELECT * INTO one FROM sluice_enqueue_one(
-                    at, nonce, queue_ids[i], kinds[i], versions[i], payloads[i], sort_types[i], sort_keys[i],
-                    fixes_sort[i], not_before[i], expires_at[i], tags[i], gates[i], keys[i], key_policies[i],
-                    key_keep[i], traces[i], depths[i]);
+                one := sluice_enqueue_one(entries[i]);
                 IF one.refusal IS NOT NULL THEN
                     RAISE EXCEPTION USING ERRCODE = 'SL006', MESSAGE = one.refusal;
                 END IF;
                 ids[i] := one.id;
                 news[i] := one.is_new;
                 IF one.is_converted THEN
-                    rewinds := rewinds || queue_ids[i];
+                    rewinds := rewinds || entries[i].queue_id;
                 END IF;
             END LOOP;
         EXCEPTION WHEN SQLSTATE 'SL006' THEN
@@ -880,96 +926,130 @@ BEGIN
 END
 $$;
 
--- Enqueues one action: its id or that of the action which has its key, and what the rows of sluice_enqueue_many say.
-CREATE FUNCTION sluice_enqueue_one(
-    at timestamptz, nonce bigint, queue bigint, kind text, version integer, payload text, sort_type text,
-    sort_key bytea, fixes_sort boolean, not_before timestamptz, expires_at timestamptz, tag text, gate text, key text,
-    policy text, keep interval, trace text, depth integer,
-    OUT id bigint, OUT is_new boolean, OUT refusal text, OUT is_converted boolean)
-LANGUAGE plpgsql SET search_path FROM CURRENT
+-- The action that has a key in its queue, if one has it, and whether that can be replaced: it neither runs nor is
+-- cancelled.
+CREATE FUNCTION sluice_find_key(entry sluice_entry, OUT id bigint, OUT waits boolean)
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    SELECT k.action_id, k.is_there
+        AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = k.action_id)
+        AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = k.action_id AND s.is_cancelled)
+    INTO id, waits
+    FROM (SELECT t.action_id, t.until,
+                 EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = t.action_id) AS is_there
+          FROM sluice_key_rows AS t WHERE t.queue_id = entry.queue_id AND t.key = entry.key) AS k
+    WHERE k.is_there OR k.until > entry.at;
+    -- The clock was set back: the key is kept for its time, counted from now.
+    UPDATE sluice_key_rows AS k SET until = entry.at + k.keep
+    WHERE k.queue_id = entry.queue_id AND k.key = entry.key AND k.until > entry.at + k.keep;
+END
+$$;
+
+-- Replaces a waiting action that has the same key.
+CREATE FUNCTION sluice_replace(entry sluice_entry, id bigint) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    UPDATE sluice_action_rows AS a
+    SET kind = entry.kind, version = coalesce(entry.version, 1), payload = entry.payload, tag = entry.tag,
+        gate = entry.gate, expires_at = entry.expires_at
+    WHERE a.id = sluice_replace.id;
+    UPDATE sluice_key_rows AS k SET keep = entry.keep WHERE k.queue_id = entry.queue_id AND k.key = entry.key;
+    -- Clears blocks that the old values alone may have caused; a parked queue stays parked. The arrival makes the lane
+    -- ready.
+    UPDATE sluice_lane_rows AS l
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
+    WHERE l.queue_id = entry.queue_id AND l.blocked_action_id = sluice_replace.id
+      AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate', 'permit', 'rate');
+END
+$$;
+
+-- Gives a queue the type of an action's sort key, if it has another: an empty queue, or one whose keys are converted
+-- since the type is set by options. Returns whether the type fits now, and whether keys were converted.
+CREATE FUNCTION sluice_fit_sort_type(entry sluice_entry, OUT fits boolean, OUT is_converted boolean)
+LANGUAGE plpgsql
 AS $$
 DECLARE
-    kept interval := least(coalesce(keep, interval '0'), interval '36600 days');
-    new_type text := coalesce(sort_type, 'arrival');
-    old_type text;
+    new_type CONSTANT text := coalesce(entry.sort_type, 'arrival');
+    old_type CONSTANT text := (SELECT q.sort_type FROM sluice_queue_rows AS q WHERE q.queue_id = entry.queue_id);
+BEGIN
+    fits := true;
+    is_converted := false;
+    IF old_type = new_type THEN
+        RETURN;
+    END IF;
+    is_converted := sluice_depth(entry.queue_id, 1) > 0;
+    -- An action that moves here when its attempt ends has a key of the old type.
+    IF EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.moves_to = entry.queue_id)
+        OR is_converted AND entry.fixes_sort IS NOT TRUE
+    THEN
+        fits := false;
+        is_converted := false;
+        RETURN;
+    END IF;
+    -- With an old snapshot the queue may only seem empty.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL005', DETAIL = 'sortKeyMismatch',
+            MESSAGE = 'the type of a queue''s sort keys cannot change in a transaction that is '
+                || current_setting('transaction_isolation'),
+            HINT = 'Enqueue the first action of this type in READ COMMITTED.';
+    END IF;
+    IF is_converted THEN
+        PERFORM sluice_convert_keys(entry.queue_id, old_type, new_type);
+    END IF;
+    UPDATE sluice_queue_rows AS q SET sort_type = new_type WHERE q.queue_id = entry.queue_id;
+END
+$$;
+
+-- Enqueues one action: its id or that of the action which has its key, what the rows of sluice_enqueue_many say, and
+-- whether the keys of its queue were converted.
+CREATE FUNCTION sluice_enqueue_one(entry sluice_entry, OUT id bigint, OUT is_new boolean, OUT refusal text,
+                                   OUT is_converted boolean)
+LANGUAGE plpgsql
+AS $$
+DECLARE
+    type record;
     waits boolean;
 BEGIN
     is_new := false;
     is_converted := false;
-    IF key IS NOT NULL THEN
-        SELECT k.action_id, k.is_there
-            AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = k.action_id)
-            AND NOT EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.action_id = k.action_id AND s.is_cancelled)
-        INTO id, waits
-        FROM (SELECT t.action_id, t.until,
-                     EXISTS (SELECT FROM sluice_action_rows AS a WHERE a.id = t.action_id) AS is_there
-              FROM sluice_key_rows AS t
-              WHERE t.queue_id = queue AND t.key = sluice_enqueue_one.key) AS k
-        WHERE k.is_there OR k.until > at;
-        -- The clock was set back: the key is kept for its time, counted from now.
-        UPDATE sluice_key_rows AS k SET until = at + k.keep
-        WHERE k.queue_id = queue AND k.key = sluice_enqueue_one.key AND k.until > at + k.keep;
+    entry.keep := least(coalesce(entry.keep, interval '0'), interval '36600 days');
+    IF entry.key IS NOT NULL THEN
+        SELECT k.id, k.waits INTO id, waits FROM sluice_find_key(entry) AS k;
     END IF;
-
-    IF id IS NOT NULL AND policy = 'refuse' THEN
+    IF id IS NOT NULL AND entry.policy = 'refuse' THEN
         refusal := 'duplicateKey';
         RETURN;
-    ELSIF id IS NOT NULL AND coalesce(policy, 'keep') = 'keep' THEN
+    ELSIF id IS NOT NULL AND coalesce(entry.policy, 'keep') = 'keep' THEN
         RETURN;
     ELSIF id IS NOT NULL AND waits THEN
-        UPDATE sluice_action_rows AS a
-        SET kind = sluice_enqueue_one.kind, version = coalesce(sluice_enqueue_one.version, 1),
-            payload = sluice_enqueue_one.payload, tag = sluice_enqueue_one.tag, gate = sluice_enqueue_one.gate,
-            expires_at = sluice_enqueue_one.expires_at
-        WHERE a.id = sluice_enqueue_one.id;
-        UPDATE sluice_key_rows AS k SET keep = kept WHERE k.queue_id = queue AND k.key = sluice_enqueue_one.key;
-        -- Clears blocks that the old values alone may have caused; a parked queue stays parked. The arrival makes the
-        -- lane ready.
-        UPDATE sluice_lane_rows AS l
-        SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL
-        WHERE l.queue_id = queue AND l.blocked_action_id = sluice_enqueue_one.id
-          AND l.blocked_by IN ('undecodable', 'unknown kind', 'no route', 'gate', 'permit', 'rate');
+        PERFORM sluice_replace(entry, id);
         is_new := true;
         RETURN;
     END IF;
 
     id := NULL;
-    IF depth IS NOT NULL AND sluice_depth(queue, depth) >= depth THEN
+    IF entry.depth IS NOT NULL AND sluice_depth(entry.queue_id, entry.depth) >= entry.depth THEN
         refusal := 'queueFull';
         RETURN;
     END IF;
-    SELECT q.sort_type INTO old_type FROM sluice_queue_rows AS q WHERE q.queue_id = queue;
-    IF old_type <> new_type THEN
-        is_converted := sluice_depth(queue, 1) > 0;
-        -- An action that moves here when its attempt ends has a key of the old type.
-        IF EXISTS (SELECT FROM sluice_state_rows AS s WHERE s.moves_to = queue)
-            OR is_converted AND fixes_sort IS NOT TRUE
-        THEN
-            is_converted := false;
-            refusal := 'sortKeyMismatch';
-            RETURN;
-        END IF;
-        -- With an old snapshot the queue may only seem empty.
-        IF current_setting('transaction_isolation') <> 'read committed' THEN
-            RAISE EXCEPTION USING ERRCODE = 'SL005', DETAIL = 'sortKeyMismatch',
-                MESSAGE = 'the type of a queue''s sort keys cannot change in a transaction that is '
-                    || current_setting('transaction_isolation'),
-                HINT = 'Enqueue the first action of this type in READ COMMITTED.';
-        END IF;
-        IF is_converted THEN
-            PERFORM sluice_convert_keys(queue, old_type, new_type);
-        END IF;
-        UPDATE sluice_queue_rows AS q SET sort_type = new_type WHERE q.queue_id = queue;
+    type := sluice_fit_sort_type(entry);
+    IF NOT type.fits THEN
+        refusal := 'sortKeyMismatch';
+        RETURN;
     END IF;
+    is_converted := type.is_converted;
     INSERT INTO sluice_action_rows AS a (queue_id, sort_key, not_before, expires_at, enqueued_at, nonce, kind, version,
                                          payload, tag, gate, trace)
-    VALUES (queue, coalesce(sort_key, '\x80'), CASE WHEN not_before > at THEN not_before END, expires_at, at, nonce,
-            kind, coalesce(version, 1), payload, tag, gate, trace)
+    VALUES (entry.queue_id, coalesce(entry.sort_key, '\x80'),
+            CASE WHEN entry.not_before > entry.at THEN entry.not_before END, entry.expires_at, entry.at, entry.nonce,
+            entry.kind, coalesce(entry.version, 1), entry.payload, entry.tag, entry.gate, entry.trace)
     RETURNING a.id INTO id;
     is_new := true;
-    IF key IS NOT NULL THEN
+    IF entry.key IS NOT NULL THEN
         INSERT INTO sluice_key_rows AS k (queue_id, key, action_id, keep)
-        VALUES (queue, sluice_enqueue_one.key, id, kept)
+        VALUES (entry.queue_id, entry.key, id, entry.keep)
         ON CONFLICT ON CONSTRAINT sluice_key_rows_pkey DO UPDATE
         SET action_id = excluded.action_id, keep = excluded.keep, until = NULL, has_succeeded = false;
     END IF;

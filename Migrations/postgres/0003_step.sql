@@ -432,16 +432,120 @@ BEGIN
 END
 $$;
 
--- Does a batch of one task; returns how many lanes it has handled. Whoever calls it has locked the task's row.
+-- The next lanes of a task, and how far it has come then: NULL at its end.
+CREATE FUNCTION sluice_lanes_of_task(job sluice_task_rows, most integer, now_at timestamptz,
+                                     OUT lanes bigint[], OUT after bigint, OUT after_name text)
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    bounds record;
+BEGIN
+    after_name := job.after_name;
+    IF job.what = 'route' THEN
+        lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                       WHERE l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable')
+                         AND l.pool = job.pool AND l.queue_id > job.after ORDER BY l.queue_id LIMIT most);
+        after := lanes[cardinality(lanes)];
+    ELSIF job.what = 'released' THEN
+        SELECT array_agg(DISTINCT s.queue_id), max(s.action_id) INTO lanes, after
+        FROM (SELECT i.action_id, a.queue_id FROM sluice_state_rows AS i
+              CROSS JOIN LATERAL (SELECT o.queue_id FROM sluice_action_rows AS o WHERE o.id = i.action_id OFFSET 0) AS a
+              WHERE i.is_released AND i.action_id > job.after ORDER BY i.action_id LIMIT most) AS s;
+    ELSIF job.what = 'pool' THEN
+        SELECT b.low, b.high INTO bounds FROM sluice_bounds(job.detail) AS b;
+        SELECT array_agg(q.queue_id), max(q.name) INTO lanes, after_name
+        FROM (SELECT i.queue_id, i.name FROM sluice_queue_rows AS i
+              WHERE i.name > job.after_name AND i.name >= bounds.low AND i.name < bounds.high
+              ORDER BY i.name LIMIT most) AS q;
+        after := CASE WHEN lanes IS NOT NULL THEN 0 END;
+    ELSE
+        lanes := ARRAY(
+            SELECT l.queue_id FROM sluice_lane_rows AS l
+            WHERE l.queue_id > job.after
+              AND (l.ready_at > now_at
+                   OR l.queue_id = ANY (ARRAY(
+                       SELECT a.queue_id FROM sluice_state_rows AS s
+                       CROSS JOIN LATERAL (SELECT o.queue_id FROM sluice_action_rows AS o
+                                           WHERE o.id = s.action_id OFFSET 0) AS a
+                       WHERE s.next_attempt_at - s.retry_delay > now_at)))
+            ORDER BY l.queue_id LIMIT most);
+        after := lanes[cardinality(lanes)];
+    END IF;
+    lanes := coalesce(lanes, '{}');
+END
+$$;
+
+-- Wakes lanes that may have a route now. Those that are locked are woken by a step, when their transaction has ended;
+-- but that does not unpark: returns those that have to be unparked later.
+CREATE FUNCTION sluice_wake_routed(job sluice_task_rows, locked bigint[], now_at timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    PERFORM sluice_arrive(ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.queue_id = ANY (job.passed)
+          AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate')), true);
+    UPDATE sluice_lane_rows AS l
+    SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, ready_at = now_at
+    WHERE l.queue_id = ANY (locked) AND l.pool = job.pool
+      AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable');
+    RETURN ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
+                 WHERE l.queue_id = ANY (job.passed) AND l.blocked_by = 'undecodable');
+END
+$$;
+
+-- Ends the waits of released heads in the pools of a worker that has started; returns the lanes.
+CREATE FUNCTION sluice_end_releases(job sluice_task_rows, locked bigint[], now_at timestamptz) RETURNS bigint[]
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    lanes bigint[] := ARRAY(
+        SELECT l.queue_id FROM sluice_lane_rows AS l
+        WHERE l.queue_id = ANY (locked) AND l.worker IS NULL
+          AND l.pool IN (SELECT r.pool FROM sluice_route_rows AS r WHERE r.worker = job.worker));
+BEGIN
+    UPDATE sluice_state_rows AS s
+    SET next_attempt_at = NULL, retry_delay = NULL, waits_for_gate = NULL, is_released = false
+    FROM sluice_action_rows AS a
+    WHERE s.is_released AND s.action_id <= coalesce(job.after, s.action_id) AND a.id = s.action_id
+      AND a.queue_id = ANY (lanes);
+    UPDATE sluice_lane_rows AS l SET ready_at = now_at
+    WHERE l.queue_id = ANY (lanes) AND (l.blocked_by IS NULL OR l.blocked_by IN ('gate', 'hold'));
+    RETURN lanes;
+END
+$$;
+
+-- Moves lanes and queues to the pools of their names.
+CREATE FUNCTION sluice_move_to_pools(lanes bigint[], locked bigint[]) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+DECLARE
+    pools integer[];
+BEGIN
+    SELECT array_agg(q.queue_id ORDER BY q.queue_id), array_agg(sluice_pool_of(q.name) ORDER BY q.queue_id)
+    INTO lanes, pools
+    FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (lanes);
+    UPDATE sluice_lane_rows AS l SET pool = pools[width_bucket(l.queue_id, lanes)]
+    WHERE l.queue_id = ANY (locked) AND l.pool <> pools[width_bucket(l.queue_id, lanes)];
+    -- A row that an enqueue has locked stays: the lane's pool counts, and the next one is computed again.
+    UPDATE sluice_queue_rows AS q SET pool = pools[width_bucket(q.queue_id, lanes)]
+    WHERE q.queue_id = ANY (ARRAY(SELECT o.queue_id FROM sluice_queue_rows AS o
+                                  WHERE o.queue_id = ANY (lanes)
+                                    AND o.pool <> pools[width_bucket(o.queue_id, lanes)]
+                                  FOR NO KEY UPDATE SKIP LOCKED));
+END
+$$;
+
+-- Does a batch of one task; returns how many lanes it has handled. Whoever calls it has locked the task's row. The
+-- functions above are called by it alone, and have its planner settings.
 CREATE FUNCTION sluice_do_task(job sluice_task_rows, most integer, now_at timestamptz) RETURNS integer
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_bitmapscan = off
 AS $$
 DECLARE
-    found_lanes bigint[];
+    next record;
+    lanes bigint[];
     locked bigint[];
-    pools integer[];
-    bounds record;
 BEGIN
     IF job.what IN ('gate', 'hold') THEN
         IF job.what = 'hold' OR EXISTS (SELECT FROM sluice_gate_rows AS g WHERE g.name = job.detail AND g.is_open) THEN
@@ -454,77 +558,20 @@ BEGIN
     END IF;
 
     -- Lanes in order, up to where the task has come, and those that were locked before.
-    IF job.what = 'route' THEN
-        found_lanes := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
-                             WHERE l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable')
-                               AND l.pool = job.pool AND l.queue_id > job.after ORDER BY l.queue_id LIMIT most);
-        job.after := found_lanes[cardinality(found_lanes)];
-    ELSIF job.what = 'released' THEN
-        SELECT array_agg(DISTINCT s.queue_id), max(s.action_id) INTO found_lanes, job.after
-        FROM (SELECT i.action_id, a.queue_id FROM sluice_state_rows AS i
-              CROSS JOIN LATERAL (SELECT o.queue_id FROM sluice_action_rows AS o WHERE o.id = i.action_id OFFSET 0) AS a
-              WHERE i.is_released AND i.action_id > job.after ORDER BY i.action_id LIMIT most) AS s;
-    ELSIF job.what = 'pool' THEN
-        SELECT b.low, b.high INTO bounds FROM sluice_bounds(job.detail) AS b;
-        SELECT array_agg(q.queue_id), max(q.name) INTO found_lanes, job.after_name
-        FROM (SELECT i.queue_id, i.name FROM sluice_queue_rows AS i
-              WHERE i.name > job.after_name AND i.name >= bounds.low AND i.name < bounds.high
-              ORDER BY i.name LIMIT most) AS q;
-        job.after := CASE WHEN found_lanes IS NOT NULL THEN 0 END;
-    ELSE
-        found_lanes := ARRAY(
-            SELECT l.queue_id FROM sluice_lane_rows AS l
-            WHERE l.queue_id > job.after
-              AND (l.ready_at > now_at
-                   OR l.queue_id = ANY (ARRAY(
-                       SELECT a.queue_id FROM sluice_state_rows AS s
-                       CROSS JOIN LATERAL (SELECT o.queue_id FROM sluice_action_rows AS o
-                                           WHERE o.id = s.action_id OFFSET 0) AS a
-                       WHERE s.next_attempt_at - s.retry_delay > now_at)))
-            ORDER BY l.queue_id LIMIT most);
-        job.after := found_lanes[cardinality(found_lanes)];
-    END IF;
-    found_lanes := coalesce(found_lanes, '{}') || job.passed;
-    locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (found_lanes)
+    next := sluice_lanes_of_task(job, most, now_at);
+    job.after := next.after;
+    job.after_name := next.after_name;
+    lanes := next.lanes || job.passed;
+    locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l WHERE l.queue_id = ANY (lanes)
                     FOR NO KEY UPDATE SKIP LOCKED);
     job.passed := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
-                        WHERE l.queue_id = ANY (found_lanes) AND l.queue_id <> ALL (locked));
-
+                        WHERE l.queue_id = ANY (lanes) AND l.queue_id <> ALL (locked));
     IF job.what = 'route' THEN
-        -- Those that are locked are woken by a step, when their transaction has ended; but that does not unpark.
-        PERFORM sluice_arrive(ARRAY(
-            SELECT l.queue_id FROM sluice_lane_rows AS l
-            WHERE l.queue_id = ANY (job.passed)
-              AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate')), true);
-        job.passed := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
-                            WHERE l.queue_id = ANY (job.passed) AND l.blocked_by = 'undecodable');
-        UPDATE sluice_lane_rows AS l
-        SET blocked_by = NULL, blocked_action_id = NULL, blocked_at = NULL, blocked_error = NULL, ready_at = now_at
-        WHERE l.queue_id = ANY (locked) AND l.pool = job.pool
-          AND l.blocked_by IN ('unknown kind', 'no route', 'permit', 'rate', 'undecodable');
+        job.passed := sluice_wake_routed(job, locked, now_at);
     ELSIF job.what = 'released' THEN
-        locked := ARRAY(SELECT l.queue_id FROM sluice_lane_rows AS l
-                        WHERE l.queue_id = ANY (locked) AND l.worker IS NULL
-                          AND l.pool IN (SELECT r.pool FROM sluice_route_rows AS r WHERE r.worker = job.worker));
-        UPDATE sluice_state_rows AS s
-        SET next_attempt_at = NULL, retry_delay = NULL, waits_for_gate = NULL, is_released = false
-        FROM sluice_action_rows AS a
-        WHERE s.is_released AND s.action_id <= coalesce(job.after, s.action_id) AND a.id = s.action_id
-          AND a.queue_id = ANY (locked);
-        UPDATE sluice_lane_rows AS l SET ready_at = now_at
-        WHERE l.queue_id = ANY (locked) AND (l.blocked_by IS NULL OR l.blocked_by IN ('gate', 'hold'));
+        locked := sluice_end_releases(job, locked, now_at);
     ELSIF job.what = 'pool' THEN
-        SELECT array_agg(q.queue_id ORDER BY q.queue_id), array_agg(sluice_pool_of(q.name) ORDER BY q.queue_id)
-        INTO found_lanes, pools
-        FROM sluice_queue_rows AS q WHERE q.queue_id = ANY (found_lanes);
-        UPDATE sluice_lane_rows AS l SET pool = pools[width_bucket(l.queue_id, found_lanes)]
-        WHERE l.queue_id = ANY (locked) AND l.pool <> pools[width_bucket(l.queue_id, found_lanes)];
-        -- A row that an enqueue has locked stays: the lane's pool counts, and the next one is computed again.
-        UPDATE sluice_queue_rows AS q SET pool = pools[width_bucket(q.queue_id, found_lanes)]
-        WHERE q.queue_id = ANY (ARRAY(SELECT o.queue_id FROM sluice_queue_rows AS o
-                                      WHERE o.queue_id = ANY (found_lanes)
-                                        AND o.pool <> pools[width_bucket(o.queue_id, found_lanes)]
-                                      FOR NO KEY UPDATE SKIP LOCKED));
+        PERFORM sluice_move_to_pools(lanes, locked);
     ELSE
         UPDATE sluice_state_rows AS s SET next_attempt_at = now_at + s.retry_delay
         FROM sluice_action_rows AS a

@@ -123,14 +123,16 @@ def paths(db):
     owner = db.another()
     owner.run("CREATE TEMP TABLE sluice_action_rows (id bigint)")
     check("a temporary table of the owner hides nothing either", owner.value("SELECT sluice_action_count()"), 1)
-    # Functions that are inlined, or name no table, have none; those that a step alone calls have the step's.
+    # Functions that are inlined, or name no table, have none. Those that a step or an enqueue alone calls have its path.
+    states = ["sluice_step_state", "sluice_batch", "sluice_entry"]
     of_steps = ["sluice_sleep", "sluice_sleep_for_locked", "sluice_sleep_for_gate", "sluice_start_by_rate"]
     without = db.column(
         "SELECT proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s"
         " AND p.prosqlbody IS NULL AND proname NOT IN ('sluice_now', 'sluice_matches')"
-        " AND p.proargtypes[0] IS DISTINCT FROM to_regtype('sluice_step_state') AND proname <> ALL (%s)"
+        " AND coalesce(p.proargtypes[0] <> ALL (%s::regtype[]), true) AND proname <> ALL (%s)"
         " AND NOT EXISTS (SELECT FROM unnest(p.proconfig) AS s WHERE s LIKE 'search_path=%%, pg_temp')",
         db.schema,
+        states,
         of_steps,
     )
     check("every function keeps its own path, with temporary tables last", without, [])
