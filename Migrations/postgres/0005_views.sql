@@ -114,6 +114,49 @@ $$;
 CREATE TRIGGER sluice_actions_delete INSTEAD OF DELETE ON sluice_actions
     FOR EACH ROW EXECUTE FUNCTION sluice_actions_delete();
 
+-- Raises SL003 if an UPDATE of sluice_actions sets a column that cannot be set, or gives a value that is refused.
+CREATE FUNCTION sluice_check_update(before sluice_actions, after sluice_actions) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+    IF ROW(after.id, after.attempts, after.enqueued_at, after.running_since, after.last_error)
+       IS DISTINCT FROM ROW(before.id, before.attempts, before.enqueued_at, before.running_since, before.last_error)
+    THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
+            MESSAGE = 'sluice_actions: id, attempts, enqueued_at, running_since and last_error cannot be set',
+            HINT = 'Set other columns.';
+    END IF;
+    PERFORM sluice_check_edit(after.kind, after.payload, after.version, after.not_before, after.expires_at, after.tag,
+                              after.gate);
+    PERFORM sluice_check_time('sluice_actions.next_attempt_at', after.next_attempt_at);
+END
+$$;
+
+-- Locks what an UPDATE of sluice_actions changes, and moves the action if its queue alone changes; returns the queue of
+-- the action, NULL if it is not there, and the queue that a new key is for.
+CREATE FUNCTION sluice_lock_update(before sluice_actions, after sluice_actions, OUT source bigint, OUT target bigint,
+                                   OUT sort_type text)
+LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off AS $$
+BEGIN
+    -- The queue's row before the lanes, as in an enqueue.
+    IF after.sort_key IS DISTINCT FROM before.sort_key THEN
+        PERFORM sluice_await_claim(before.id);
+        SELECT f.queue_id, f.sort_type INTO target, sort_type
+        FROM sluice_queues_for(ARRAY[after.queue], ARRAY[sluice_type_of_key(after.queue, after.sort_key)]) AS f;
+        SELECT a.queue_id INTO source FROM sluice_action_rows AS a WHERE a.id = before.id;
+        PERFORM sluice_lock_lanes(ARRAY[source, target]);
+        PERFORM sluice_lock_claim(before.id);
+        IF (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = before.id) IS DISTINCT FROM source THEN
+            RAISE EXCEPTION USING ERRCODE = 'serialization_failure',
+                MESSAGE = format('action %s was moved or settled at the same time', before.id), HINT = 'Try again.';
+        END IF;
+    ELSIF after.queue IS DISTINCT FROM before.queue AND sluice_move(before.id, after.queue) = 'missing' THEN
+        RETURN;
+    ELSE
+        source := sluice_lock_action(before.id);
+    END IF;
+END
+$$;
+
 -- UPDATE sluice_actions SET column = value edits queue, sort_key, kind, payload, version, tag, gate, expires_at,
 -- next_attempt_at or not_before. If the action runs, the edit applies to its next attempt, and a move to another queue
 -- when the attempt ends.
@@ -127,37 +170,14 @@ DECLARE
     now_     timestamptz := sluice_now();
     is_moved boolean := NEW.queue IS DISTINCT FROM OLD.queue;
     is_keyed boolean := NEW.sort_key IS DISTINCT FROM OLD.sort_key;
+    locked   record;
     source   bigint;
-    target   record;
     claimed  bigint;
     new_key  bytea;
 BEGIN
-    IF NEW.id IS DISTINCT FROM OLD.id OR NEW.attempts IS DISTINCT FROM OLD.attempts
-       OR NEW.enqueued_at IS DISTINCT FROM OLD.enqueued_at OR NEW.running_since IS DISTINCT FROM OLD.running_since
-       OR NEW.last_error IS DISTINCT FROM OLD.last_error THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
-            MESSAGE = 'sluice_actions: id, attempts, enqueued_at, running_since and last_error cannot be set',
-            HINT = 'Set other columns.';
-    END IF;
-    PERFORM sluice_check_edit(NEW.kind, NEW.payload, NEW.version, NEW.not_before, NEW.expires_at, NEW.tag, NEW.gate);
-    PERFORM sluice_check_time('sluice_actions.next_attempt_at', NEW.next_attempt_at);
-    -- The queue's row before the lanes, as in an enqueue.
-    IF is_keyed THEN
-        PERFORM sluice_await_claim(OLD.id);
-        SELECT f.queue_id, f.sort_type INTO target
-        FROM sluice_queues_for(ARRAY[NEW.queue], ARRAY[sluice_type_of_key(NEW.queue, NEW.sort_key)]) AS f;
-        SELECT a.queue_id INTO source FROM sluice_action_rows AS a WHERE a.id = OLD.id;
-        PERFORM sluice_lock_lanes(ARRAY[source, target.queue_id]);
-        PERFORM sluice_lock_claim(OLD.id);
-        IF (SELECT a.queue_id FROM sluice_action_rows AS a WHERE a.id = OLD.id) IS DISTINCT FROM source THEN
-            RAISE EXCEPTION USING ERRCODE = 'serialization_failure',
-                MESSAGE = format('action %s was moved or settled at the same time', OLD.id), HINT = 'Try again.';
-        END IF;
-    ELSIF is_moved AND sluice_move(OLD.id, NEW.queue) = 'missing' THEN
-        RETURN NULL;
-    ELSE
-        source := sluice_lock_action(OLD.id);
-    END IF;
+    PERFORM sluice_check_update(OLD, NEW);
+    locked := sluice_lock_update(OLD, NEW);
+    source := locked.source;
     IF source IS NULL THEN RETURN NULL; END IF;
     SELECT c.claim INTO claimed FROM sluice_claim_rows AS c WHERE c.action_id = OLD.id;
     IF claimed IS NOT NULL AND NEW.not_before IS DISTINCT FROM OLD.not_before THEN
@@ -170,16 +190,16 @@ BEGIN
     END IF;
 
     IF is_keyed THEN
-        IF NOT sluice_take_sort_type(target.queue_id, sluice_type_of_key(NEW.queue, NEW.sort_key)) THEN
+        IF NOT sluice_take_sort_type(locked.target, sluice_type_of_key(NEW.queue, NEW.sort_key)) THEN
             RAISE EXCEPTION USING ERRCODE = 'SL006', DETAIL = 'sortKeyMismatch',
                 MESSAGE = format('sluice_actions.sort_key must be of the type %s, like those of the other actions in '
-                                 'the queue', target.sort_type), HINT = 'Give a key of that type.';
+                                 'the queue', locked.sort_type), HINT = 'Give a key of that type.';
         END IF;
         new_key := sluice_sort_bytes((SELECT q.sort_type FROM sluice_queue_rows AS q
-                                      WHERE q.queue_id = target.queue_id), NEW.sort_key);
-        IF is_moved THEN PERFORM sluice_relocate(OLD.id, source, target.queue_id); END IF;
+                                      WHERE q.queue_id = locked.target), NEW.sort_key);
+        IF is_moved THEN PERFORM sluice_relocate(OLD.id, source, locked.target); END IF;
         UPDATE sluice_action_rows AS a SET sort_key = new_key WHERE a.id = OLD.id;
-        source := target.queue_id;
+        source := locked.target;
     END IF;
 
     IF NEW.kind IS DISTINCT FROM OLD.kind OR NEW.payload IS DISTINCT FROM OLD.payload
@@ -605,6 +625,34 @@ BEGIN
 END
 $$;
 
+-- The actions and dead letters with a tag, of a queue or of a pattern; at most so many.
+CREATE FUNCTION sluice_choose_actions(tag text, queue text, pattern text, lim integer) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET search_path FROM CURRENT SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    bounds record;
+BEGIN
+    IF tag IS NOT NULL THEN
+        RETURN ARRAY(SELECT t.id FROM (SELECT a.id FROM sluice_action_rows AS a
+                                       WHERE a.tag = sluice_choose_actions.tag
+                                       UNION ALL
+                                       SELECT d.id FROM sluice_dead_rows AS d
+                                       WHERE d.tag = sluice_choose_actions.tag) AS t
+                     ORDER BY t.id LIMIT lim);
+    END IF;
+    SELECT b.low, b.high INTO bounds FROM sluice_bounds(coalesce(queue, pattern)) AS b;
+    RETURN ARRAY(
+        SELECT t.id FROM sluice_queue_rows AS q
+        CROSS JOIN LATERAL (SELECT a.id FROM sluice_action_rows AS a
+                            WHERE a.queue_id = q.queue_id AND a.not_before IS NULL
+                            UNION ALL
+                            SELECT a.id FROM sluice_action_rows AS a
+                            WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL
+                            UNION ALL
+                            SELECT d.id FROM sluice_dead_rows AS d WHERE d.queue_id = q.queue_id) AS t
+        WHERE q.name >= bounds.low AND q.name < bounds.high ORDER BY t.id LIMIT lim);
+END
+$$;
+
 -- The states of actions and dead letters, by number: those with these numbers, with a tag, of a queue or of a pattern.
 -- phase is waiting, scheduled, running, retrying, parked, dead or ended; at is its time: since when, or until when.
 -- An action that is not there any more is ended, and has a row only if its number is given.
@@ -618,29 +666,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path FROM CURRENT SET jit = 
     SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     now_   timestamptz := sluice_now();
-    chosen bigint[] := ids;
-    bounds record;
+    chosen bigint[] := coalesce(ids, sluice_choose_actions(tag, queue, pattern, lim));
 BEGIN
-    IF ids IS NULL AND tag IS NOT NULL THEN
-        chosen := ARRAY(SELECT t.id FROM (SELECT a.id FROM sluice_action_rows AS a
-                                          WHERE a.tag = sluice_action_states.tag
-                                          UNION ALL
-                                          SELECT d.id FROM sluice_dead_rows AS d
-                                          WHERE d.tag = sluice_action_states.tag) AS t
-                        ORDER BY t.id LIMIT lim);
-    ELSIF ids IS NULL THEN
-        SELECT b.low, b.high INTO bounds FROM sluice_bounds(coalesce(queue, pattern)) AS b;
-        chosen := ARRAY(
-            SELECT t.id FROM sluice_queue_rows AS q
-            CROSS JOIN LATERAL (SELECT a.id FROM sluice_action_rows AS a
-                                WHERE a.queue_id = q.queue_id AND a.not_before IS NULL
-                                UNION ALL
-                                SELECT a.id FROM sluice_action_rows AS a
-                                WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL
-                                UNION ALL
-                                SELECT d.id FROM sluice_dead_rows AS d WHERE d.queue_id = q.queue_id) AS t
-            WHERE q.name >= bounds.low AND q.name < bounds.high ORDER BY t.id LIMIT lim);
-    END IF;
     RETURN QUERY
     SELECT t.*, (SELECT k.key FROM sluice_key_rows AS k WHERE k.action_id = t.id AND t.phase <> 'ended' LIMIT 1)
     FROM (
