@@ -31,6 +31,12 @@ CREATE FUNCTION sluice_matches(pattern text, name text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN pattern = name OR pattern = '*' OR (right(pattern, 2) = '/*' AND starts_with(name, left(pattern, -1)));
 
+-- Whether a lane is blocked by this until a person or an edit changes something. A failing queue is not: it goes on
+-- when its actions are dead letters.
+CREATE FUNCTION sluice_parks(reason text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN reason IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable');
+
 -- The patterns that match a name, or each name that a pattern matches.
 CREATE FUNCTION sluice_patterns_for(name text) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT
@@ -349,7 +355,8 @@ $$;
 
 -- Rings the doorbell if a worker waits, unless the setting sluice.doorbell is off: a transaction that rings cannot be
 -- prepared for a commit in two phases. Without it a worker finds the action when it polls. NOTIFY takes one lock for
--- the whole server at commit, so it is not rung while all workers are busy. The channel has the schema's name, cut off like all names of PostgreSQL.
+-- the whole server at commit, so it is not rung while all workers are busy. The channel has the schema's name, cut off
+-- like all names of PostgreSQL.
 CREATE FUNCTION sluice_ring() RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
@@ -385,8 +392,9 @@ AS $$
       AND NOT EXISTS (SELECT FROM pg_locks AS w WHERE w.pid = l.pid AND NOT w.granted)
 $$;
 
--- Has waits for locks end after ten seconds, or after the caller's lock_timeout if that is shorter. Returns the caller's:
--- the transaction may be an application's, so who calls this sets it back at its end. An error does so by itself.
+-- Has waits for locks end after ten seconds, or after the caller's lock_timeout if that is shorter. Returns the
+-- caller's: the transaction may be an application's, so who calls this sets it back at its end. An error does so by
+-- itself.
 CREATE FUNCTION sluice_limit_waits() RETURNS text
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
@@ -585,9 +593,9 @@ BEGIN
 END
 $$;
 
--- What one call enqueues: the arrays of sluice_enqueue_many, one element for each action. sluice_enqueue_many alone calls
--- the functions that get it; they have no settings of their own, since a SET clause takes longer than most of them, and
--- run with its path and its planner settings.
+-- What one call enqueues: the arrays of sluice_enqueue_many, one element for each action. sluice_enqueue_many alone
+-- calls the functions that get it; they have no settings of their own, since a SET clause takes longer than most of
+-- them, and run with its path and its planner settings.
 CREATE TYPE sluice_batch AS (
     -- The time of the call, read when the queues are locked.
     at timestamptz, nonce bigint, calls integer[], queue_ids bigint[], kinds text[], versions integer[],
@@ -667,8 +675,8 @@ BEGIN
 END
 $$;
 
--- Whether an action may be refused, may replace another, or changes the type of its queue's sort keys. Usually none does,
--- and a few statements store all.
+-- Whether an action may be refused, may replace another, or changes the type of its queue's sort keys. Usually none
+-- does, and a few statements store all.
 CREATE FUNCTION sluice_needs_care(batch sluice_batch) RETURNS boolean
 LANGUAGE plpgsql
 AS $$
@@ -768,9 +776,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
-    batch sluice_batch := ROW(NULL, coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0)), calls, NULL, kinds,
-                              versions, payloads, sort_types, sort_keys, fixes_sort, not_before, expires_at, tags, gates,
-                              keys, key_policies, key_keep, traces, depths);
+    batch sluice_batch := ROW(
+        NULL, coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0)), calls, NULL, kinds, versions, payloads,
+        sort_types, sort_keys, fixes_sort, not_before, expires_at, tags, gates, keys, key_policies, key_keep, traces,
+        depths);
     is_singly boolean;
     one_by_one record;
     ids bigint[];
@@ -821,8 +830,8 @@ BEGIN
 END
 $$;
 
--- Locks the lanes of actions that a call replaces, and of queues whose keys it converts: as in an operator's act, none of
--- them may start before it has committed.
+-- Locks the lanes of actions that a call replaces, and of queues whose keys it converts: as in an operator's act, none
+-- of them may start before it has committed.
 CREATE FUNCTION sluice_lock_changed(batch sluice_batch) RETURNS void
 LANGUAGE plpgsql
 AS $$

@@ -4,7 +4,8 @@
 -- Rules that hold for all functions here:
 --   Functions that sluice_step alone calls have no settings of their own, since a SET clause takes longer than most of
 --   them: those that get the state of a step, sluice_sleep and the like. They run with its path, its planner settings
---   and its lock_timeout. They are in PL/pgSQL, which keeps their plans; a function in SQL would be planned at each call.
+--   and its lock_timeout. They are in PL/pgSQL, which keeps their plans: a function in SQL is planned at each call,
+--   unless it is part of the query that names it.
 --   Locks are taken in one order: worker, lanes by queue_id, claims, actions. A step waits for nothing but the lanes of
 --   its own receipts; of other rows it takes those that are free (SKIP LOCKED).
 --   A step never waits for who waits for lanes: who opens a gate, ends a hold or adds a route locks that row first and
@@ -34,8 +35,8 @@ END
 $$;
 
 -- Puts a lane to sleep for a gate or a hold that a transaction has locked, which may change it at any time: the lane is
--- looked at again when half as long as it has waited is over, at most five seconds, so that thousands of them do not keep
--- the others from their turns.
+-- looked at again when half as long as it has waited is over, at most five seconds, so that thousands of them do not
+-- keep the others from their turns.
 CREATE FUNCTION sluice_sleep_for_locked(queue bigint, low bigint, cause text, action bigint, detail text) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -155,7 +156,8 @@ END
 $$;
 
 -- Applies a failure policy to an action whose attempt has ended, or which may not start. Returns whether the queue goes
--- on; otherwise its lane is parked, or due for the next batch of a failing queue. Returns also what was buried behind it.
+-- on; otherwise its lane is parked, or due for the next batch of a failing queue. Returns also what was buried behind
+-- it.
 CREATE FUNCTION sluice_fail(queue bigint, action bigint, cause text, policy text, error text,
                             OUT goes_on boolean, OUT behind bigint[])
 LANGUAGE plpgsql SET search_path FROM CURRENT
@@ -333,6 +335,16 @@ BEGIN
 END
 $$;
 
+-- Raises the error of a call by a worker that has no row any more.
+CREATE FUNCTION sluice_refuse_worker() RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT
+AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
+        HINT = 'Register again: its lease was over, and others run its queues.';
+END
+$$;
+
 -- Replaces the routes of a worker, and wakes the lanes that may have waited for one. As in the library, a queue has the
 -- routes of the most specific pattern, then those of less specific ones for other kinds; a route for any kind hides
 -- all that are less specific. It waits for no lane: steps have lanes, and wait for who makes a pool.
@@ -345,8 +357,7 @@ DECLARE
 BEGIN
     PERFORM FROM sluice_worker_rows AS w WHERE w.epoch = sluice_set_routes.epoch AND w.ending IS NULL FOR KEY SHARE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
-            HINT = 'Register again: its lease was over, and others run its queues.';
+        PERFORM sluice_refuse_worker();
     END IF;
     IF EXISTS (SELECT FROM jsonb_array_elements(routes) AS r (said)
                WHERE NOT EXISTS (SELECT FROM sluice_pool_rows AS p WHERE p.pattern = r.said ->> 'pattern')) THEN
@@ -396,8 +407,8 @@ END
 $$;
 
 -- Notes that a worker's calls fail, so that all can see it; a step that succeeds forgets it. One that cannot even
--- register, whose epoch is 0, is noted as a worker whose lease is over, which the others take off. Of those the last one
--- is kept: they may be started again and again while nobody can take them off (G12).
+-- register, whose epoch is 0, is noted as a worker whose lease is over, which the others take off. Of those the last
+-- one is kept: they may be started again and again while nobody can take them off (G12).
 CREATE FUNCTION sluice_note_refusal(epoch bigint, name text, nonce bigint, error text) RETURNS void
 LANGUAGE sql SET search_path FROM CURRENT SET lock_timeout = '3s' AS $$
     DELETE FROM sluice_worker_rows AS w
@@ -678,6 +689,14 @@ AS $$
         / greatest(0.000001, extract(epoch FROM rate_interval)))))::integer
 $$;
 
+-- The first action of a queue. A query that names this function contains its text.
+CREATE FUNCTION sluice_first_action(queue bigint) RETURNS SETOF bigint
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT a.id FROM sluice_action_rows AS a
+    WHERE a.queue_id = queue AND a.not_before IS NULL ORDER BY a.sort_key, a.id LIMIT 1;
+END;
+
 -- Locks the lanes of the suspects that are tried next: half of the most suspect, at most so many. size: how many that
 -- are. is_long: it is a single one, whose worker was taken off while it ran alone. A lane whose head waits for no trial
 -- any more is ready like others.
@@ -697,9 +716,7 @@ BEGIN
     SELECT array_agg(t.queue_id), array_agg(t.suspicion), array_agg(t.crashes) INTO lanes, levels, crashed
     FROM (SELECT k.queue_id, s.suspicion, s.crashes
           FROM unnest(locked) WITH ORDINALITY AS k (queue_id, place)
-          CROSS JOIN LATERAL (SELECT i.id FROM sluice_action_rows AS i
-                              WHERE i.queue_id = k.queue_id AND i.not_before IS NULL
-                              ORDER BY i.sort_key, i.id LIMIT 1) AS a
+          CROSS JOIN LATERAL sluice_first_action(k.queue_id) AS a (id)
           CROSS JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s
           WHERE s.awaits_trial
           ORDER BY s.suspicion DESC, s.crashes DESC, k.place) AS t;
@@ -729,9 +746,7 @@ BEGIN
     UPDATE sluice_state_rows AS s SET awaits_trial = false
     WHERE s.awaits_trial AND s.action_id = ANY (ARRAY(
         SELECT a.id FROM unnest(lanes) AS n (queue_id)
-        CROSS JOIN LATERAL (SELECT i.id FROM sluice_action_rows AS i
-                            WHERE i.queue_id = n.queue_id AND i.not_before IS NULL
-                            ORDER BY i.sort_key, i.id LIMIT 1) AS a));
+        CROSS JOIN LATERAL sluice_first_action(n.queue_id) AS a (id)));
     UPDATE sluice_lane_rows AS l SET is_suspect = false WHERE l.queue_id = ANY (lanes);
     RETURN cardinality(lanes);
 END
@@ -761,8 +776,8 @@ END
 $$;
 
 -- The step, from here to sluice_step, which calls its phases one after the other and hands its state from each to the
--- next. A phase reads and writes the state's values; what it appends to often is in variables of its own, since appending
--- to an array within a composite value copies all of it.
+-- next. A phase reads and writes the state's values; what it appends to often is in variables of its own, since
+-- appending to an array within a composite value copies all of it.
 
 -- An answer of sluice_step, which describes the rows.
 CREATE TYPE sluice_answer AS (
@@ -846,14 +861,14 @@ RETURN ROW(what, claim, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NU
            NULL)::sluice_answer;
 
 -- What a step says of an action that does not start.
-CREATE FUNCTION sluice_answer_about(what text, action bigint, queue text, kind text, error text, cause text DEFAULT NULL,
-                                    policy text DEFAULT NULL) RETURNS sluice_answer
+CREATE FUNCTION sluice_answer_about(what text, action bigint, queue text, kind text, error text,
+                                    cause text DEFAULT NULL, policy text DEFAULT NULL) RETURNS sluice_answer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ROW(what, NULL, NULL, action, NULL, queue, kind, NULL, NULL, NULL, NULL, NULL, NULL, error, NULL, NULL, NULL,
            cause, policy)::sluice_answer;
 
--- Begins a step: locks the worker's row, which keeps others from taking the worker off until the step has committed, and
--- makes a resync wait for it. Renews the lease.
+-- Begins a step: locks the worker's row, which keeps others from taking the worker off until the step has committed,
+-- and makes a resync wait for it. Renews the lease.
 CREATE FUNCTION sluice_begin_step(step sluice_step_state, lease interval) RETURNS sluice_step_state
 LANGUAGE plpgsql
 AS $$
@@ -864,8 +879,10 @@ DECLARE
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION USING ERRCODE = 'SL005',
-            MESSAGE = 'sluice_step needs the isolation level READ COMMITTED: set default_transaction_isolation for the role',
-            HINT = 'Each of its statements needs a new snapshot. The setting may be that of the role or of the database.';
+            MESSAGE = 'sluice_step needs the isolation level READ COMMITTED: set default_transaction_isolation for '
+                      'the role',
+            HINT = 'Each of its statements needs a new snapshot. The setting may be that of the role or of the '
+                   'database.';
     END IF;
     SELECT w.lease_until, w.first_claim, w.refused_at, w.waits,
            ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
@@ -875,8 +892,7 @@ BEGIN
     INTO worker
     FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
-            HINT = 'Register again: its lease was over, and others run its queues.';
+        PERFORM sluice_refuse_worker();
     END IF;
     IF step.next_claim < worker.first_claim THEN
         RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'lateCall',
@@ -925,8 +941,8 @@ BEGIN
 END
 $$;
 
--- Settles attempts, and notes which lanes the worker keeps. It writes nothing for a receipt whose lane is locked (busy),
--- nor for one whose claim is gone (stale, G6).
+-- Settles attempts, and notes which lanes the worker keeps. It writes nothing for a receipt whose lane is locked
+-- (busy), nor for one whose claim is gone (stale, G6).
 CREATE FUNCTION sluice_settle_receipts(step sluice_step_state, receipts sluice_receipts) RETURNS sluice_step_state
 LANGUAGE plpgsql
 AS $$
@@ -1346,8 +1362,8 @@ BEGIN
 END
 $$;
 
--- Begins a trial, if there are suspects to try and no worker tries any. An idle worker begins at once; if there is none,
--- a busy one drains after a second, unless it runs something long.
+-- Begins a trial, if there are suspects to try and no worker tries any. An idle worker begins at once; if there is
+-- none, a busy one drains after a second, unless it runs something long.
 CREATE FUNCTION sluice_begin_trial(step sluice_step_state) RETURNS sluice_step_state
 LANGUAGE plpgsql
 AS $$
@@ -1406,8 +1422,8 @@ BEGIN
 END
 $$;
 
--- Has the step look at the heads of lanes that are ready, as many as may start; locks them. Those that are ready longest
--- are first, in whatever pool. A pool whose routes are all used up is left to others.
+-- Has the step look at the heads of lanes that are ready, as many as may start; locks them. Those that are ready
+-- longest are first, in whatever pool. A pool whose routes are all used up is left to others.
 CREATE FUNCTION sluice_look_at_ready(step sluice_step_state) RETURNS sluice_step_state
 LANGUAGE plpgsql
 AS $$
@@ -1612,8 +1628,8 @@ BEGIN ATOMIC
         ORDER BY coalesce(i.kind, '') DESC LIMIT 1) AS r ON true;
 END;
 
--- Starts the heads of the lanes that the step looks at, as far as permits go, and notes what is to be written. A head that
--- may not start has its lane sleep.
+-- Starts the heads of the lanes that the step looks at, as far as permits go, and notes what is to be written. A head
+-- that may not start has its lane sleep.
 CREATE FUNCTION sluice_start_heads(step sluice_step_state) RETURNS sluice_step_state
 LANGUAGE plpgsql
 AS $$
@@ -1707,7 +1723,7 @@ DECLARE
 BEGIN
     may_start := false;
     more := true;
-    IF head.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable') THEN
+    IF sluice_parks(head.blocked_by) THEN
         UPDATE sluice_lane_rows AS l SET worker = NULL, ready_at = NULL WHERE l.queue_id = head.queue_id;
         more := false;
     ELSIF head.blocked_by = 'failing' THEN
@@ -1754,8 +1770,8 @@ BEGIN
 END
 $$;
 
--- Puts a lane to sleep that is held, by the hold that lasts longest; returns whether it is. Ending a hold deletes the row
--- and then wakes the lanes: as for gates.
+-- Puts a lane to sleep that is held, by the hold that lasts longest; returns whether it is. Ending a hold deletes the
+-- row and then wakes the lanes: as for gates.
 CREATE FUNCTION sluice_sleep_if_held(step sluice_step_state, head sluice_head) RETURNS boolean
 LANGUAGE plpgsql
 AS $$
@@ -1779,8 +1795,8 @@ BEGIN
 END
 $$;
 
--- Puts a lane to sleep whose head waits for a closed gate; returns whether it does. The action's own gate is first, then
--- the one that its last attempt named, then those of its route, if its retry is due.
+-- Puts a lane to sleep whose head waits for a closed gate; returns whether it does. The action's own gate is first,
+-- then the one that its last attempt named, then those of its route, if its retry is due.
 CREATE FUNCTION sluice_sleep_if_closed(step sluice_step_state, head sluice_head) RETURNS boolean
 LANGUAGE plpgsql
 AS $$
@@ -1911,8 +1927,8 @@ BEGIN
 END
 $$;
 
--- Ends a step: answers which actions became dead letters with their queue, which claims were cancelled, and when to look
--- again, which is now if there is more to do. Notes whether the worker waits for the doorbell until then.
+-- Ends a step: answers which actions became dead letters with their queue, which claims were cancelled, and when to
+-- look again, which is now if there is more to do. Notes whether the worker waits for the doorbell until then.
 CREATE FUNCTION sluice_end_step(step sluice_step_state) RETURNS sluice_step_state
 LANGUAGE plpgsql
 AS $$
@@ -1939,8 +1955,8 @@ BEGIN
         UPDATE sluice_worker_rows AS w SET waits = NOT step.was_waiting WHERE w.epoch = step.worker;
     END IF;
     step.answers := step.answers
-        || ROW('next', NULL, NULL, NULL, NULL, NULL, NULL, step.arrivals_from, NULL, NULL, NULL, step.now_at, NULL, NULL,
-               NULL, NULL, due_at, NULL, NULL)::sluice_answer;
+        || ROW('next', NULL, NULL, NULL, NULL, NULL, NULL, step.arrivals_from, NULL, NULL, NULL, step.now_at, NULL,
+               NULL, NULL, NULL, due_at, NULL, NULL)::sluice_answer;
     RETURN step;
 END
 $$;
@@ -2108,10 +2124,10 @@ BEGIN
 END
 $$;
 
--- Takes off one worker whose lease is over, and returns whether it did; call it again while it does. crashed: the action
--- that is blamed for the end. Only a worker may judge whose own lease has not lapsed for a whole lease: after a frozen
--- server or a clock set forward all leases lapse together, and nobody is judged. Any worker may give back what is left
--- of one that has ended.
+-- Takes off one worker whose lease is over, and returns whether it did; call it again while it does. crashed: the
+-- action that is blamed for the end. Only a worker may judge whose own lease has not lapsed for a whole lease: after a
+-- frozen server or a clock set forward all leases lapse together, and nobody is judged. Any worker may give back what
+-- is left of one that has ended.
 CREATE FUNCTION sluice_take_off(epoch bigint, lease interval, OUT did boolean, OUT crashed bigint)
 LANGUAGE plpgsql SET search_path FROM CURRENT
 AS $$
@@ -2173,8 +2189,7 @@ BEGIN
     SELECT w.first_claim INTO first FROM sluice_worker_rows AS w
     WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
-            HINT = 'Register again: its lease was over, and others run its queues.';
+        PERFORM sluice_refuse_worker();
     END IF;
     IF next_claim <= first THEN
         RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'lateCall',
@@ -2282,8 +2297,8 @@ $$;
 
 -- Buries expired actions whose route skips them; others are ended when they are heads, and those that run or have
 -- parked their queue are left alone. Only what a lane's lock covers: a queue that no step has seen has to wait. Each
--- call goes on where the worker's last one stopped, so that what cannot be ended now is in nobody's way. Returns how much
--- was done, and what became dead letters.
+-- call goes on where the worker's last one stopped, so that what cannot be ended now is in nobody's way. Returns how
+-- much was done, and what became dead letters.
 CREATE FUNCTION sluice_expire(me bigint, now_at timestamptz, OUT done integer, OUT expired bigint[])
 LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off SET enable_hashjoin = off
     SET enable_mergejoin = off SET enable_bitmapscan = off
@@ -2336,7 +2351,7 @@ BEGIN
               CROSS JOIN LATERAL (SELECT i.* FROM sluice_lane_rows AS i WHERE i.queue_id = a.queue_id OFFSET 0) AS l
               WHERE a.id = ANY (found_actions) AND a.expires_at <= now_at AND a.queue_id = ANY (lanes)
                 AND NOT (l.blocked_action_id IS NOT DISTINCT FROM a.id
-                         AND l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable'))
+                         AND sluice_parks(l.blocked_by))
                 AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.action_id = a.id)) AS e;
         PERFORM sluice_bury(expired, 'expired', 'its time was over before it could start') WHERE expired IS NOT NULL;
         PERFORM sluice_drop(cancelled, false) WHERE cancelled IS NOT NULL;
@@ -2371,11 +2386,12 @@ BEGIN
 END
 $$;
 
--- What has to be done from time to time, in bounded batches, each by the worker that gets the rows. Call it about once a
--- second, when sluice_step says that something is due, and again while it does some.
+-- What has to be done from time to time, in bounded batches, each by the worker that gets the rows. Call it about once
+-- a second, when sluice_step says that something is due, and again while it does some.
 --
--- Rows, by what: failed, as of sluice_step, an action that became a dead letter as its time was over before its queue came
--- to it; crashed, one whose worker was taken off while it ran alone; done, always and last, with how much was done.
+-- Rows, by what: failed, as of sluice_step, an action that became a dead letter as its time was over before its queue
+-- came to it; crashed, one whose worker was taken off while it ran alone; done, always and last, with how much was
+-- done.
 CREATE FUNCTION sluice_chores(epoch bigint, lease interval, trial_limit interval DEFAULT '5 s')
 RETURNS TABLE (what text, done integer, action_id bigint, queue text, kind text, attempts integer, last_error text,
                cause text, policy text)
@@ -2392,8 +2408,7 @@ BEGIN
     SELECT w.continuous_since INTO since FROM sluice_worker_rows AS w
     WHERE w.epoch = me AND w.ending IS NULL FOR KEY SHARE;
     IF NOT FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL001', MESSAGE = 'this worker was taken off',
-            HINT = 'Register again: its lease was over, and others run its queues.';
+        PERFORM sluice_refuse_worker();
     END IF;
     what := 'done';
     IF since > now_at THEN

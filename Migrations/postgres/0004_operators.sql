@@ -117,9 +117,9 @@ BEGIN
 END
 $$;
 
--- Locks those of the queues that no other transaction has, and returns them; if others have all, waits for the first. So
--- an act on many queues is done for those that are free, and the next call is for the rest. With appends it locks them
--- for an append too.
+-- Locks those of the queues that no other transaction has, and returns them; if others have all, waits for the first.
+-- So an act on many queues is done for those that are free, and the next call is for the rest. With appends it locks
+-- them for an append too.
 CREATE FUNCTION sluice_lock_free(queues bigint[], appends boolean DEFAULT false) RETURNS bigint[]
 LANGUAGE plpgsql SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -241,12 +241,10 @@ BEGIN
         -- The act may have changed the head.
         is_suspect = EXISTS (SELECT FROM sluice_state_rows AS s
                              WHERE s.awaits_trial
-                               AND s.action_id = (SELECT a.id FROM sluice_action_rows AS a
-                                                  WHERE a.queue_id = l.queue_id AND a.not_before IS NULL
-                                                  ORDER BY a.sort_key, a.id LIMIT 1))
+                               AND s.action_id = (SELECT a.id FROM sluice_first_action(l.queue_id) AS a (id)))
     WHERE l.queue_id = ANY (queues) AND l.worker IS NULL
       AND (l.blocked_by IS NULL
-           OR l.blocked_by NOT IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable', 'failing'));
+           OR NOT (sluice_parks(l.blocked_by) OR l.blocked_by = 'failing'));
     PERFORM sluice_ring();
 END
 $$;
@@ -322,7 +320,8 @@ BEGIN
                                                      WHERE s.action_id = a.id AND s.is_cancelled))
           ORDER BY a.id LIMIT 1000) AS t;
     queues := sluice_lock_free(queues);
-    -- In a queue that another transaction has, or moved to another queue before the lock was got: the next call finds it.
+    -- In a queue that another transaction has, or moved to another queue before the lock was got: the next call finds
+    -- it.
     SELECT min(a.id) INTO skipped FROM sluice_action_rows AS a
     WHERE a.id = ANY (found) AND NOT (a.queue_id = ANY (queues));
     IF skipped IS NOT NULL THEN
@@ -706,7 +705,7 @@ BEGIN
         FROM sluice_lane_rows AS l
         JOIN sluice_action_rows AS a ON a.id = l.blocked_action_id AND a.queue_id = l.queue_id
         WHERE l.queue_id = locked AND l.worker IS NULL
-          AND l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable');
+          AND sluice_parks(l.blocked_by);
         IF action IS NULL THEN
             SELECT c.action_id INTO action
             FROM sluice_lane_rows AS l JOIN sluice_claim_rows AS c ON c.worker = l.worker AND c.queue_id = l.queue_id
@@ -716,8 +715,7 @@ BEGIN
                 RETURN NEXT;
                 RETURN;
             END IF;
-            SELECT a.id INTO action FROM sluice_action_rows AS a
-            WHERE a.queue_id = locked AND a.not_before IS NULL ORDER BY a.sort_key, a.id LIMIT 1;
+            SELECT a.id INTO action FROM sluice_first_action(locked) AS a (id);
         END IF;
         IF action <> expected THEN
             result := 'other';
@@ -725,7 +723,8 @@ BEGIN
             PERFORM sluice_bury(
                 ARRAY[action],
                 'skipped',
-                coalesce(reason, (SELECT s.last_error FROM sluice_state_rows AS s WHERE s.action_id = action), 'skipped')
+                coalesce(reason, (SELECT s.last_error FROM sluice_state_rows AS s WHERE s.action_id = action),
+                         'skipped')
             );
             PERFORM sluice_touch(ARRAY[locked], false, ARRAY[action]);
             result := 'skipped';

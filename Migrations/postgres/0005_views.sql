@@ -254,11 +254,12 @@ WITH clock AS MATERIALIZED (
 ), pooled AS MATERIALIZED (
     SELECT r.pool FROM sluice_route_rows AS r JOIN living AS w ON w.epoch = r.worker GROUP BY r.pool
 ), routed AS MATERIALIZED (
-    -- Of the workers that can run a kind, one whose steps succeed and whose gates are open, or else the one that has run
-    -- queues longest.
+    -- Of the workers that can run a kind, one whose steps succeed and whose gates are open, or else the one that has
+    -- run queues longest.
     SELECT DISTINCT ON (r.pool, coalesce(r.kind, ''))
            r.pool, coalesce(r.kind, '') AS kind, r.worker, w.name AS worker_name, w.refusal, w.refused_at, r.gates,
-           r.rate, r.rate_interval, r.rate_tolerance, bool_or(w.is_busy) OVER (PARTITION BY r.pool, coalesce(r.kind, '')) AS is_busy
+           r.rate, r.rate_interval, r.rate_tolerance,
+           bool_or(w.is_busy) OVER (PARTITION BY r.pool, coalesce(r.kind, '')) AS is_busy
     FROM sluice_route_rows AS r JOIN living AS w ON w.epoch = r.worker CROSS JOIN clock
     ORDER BY r.pool, coalesce(r.kind, ''), w.refused_at IS NOT NULL,
              (SELECT count(*) FROM unnest(r.gates) AS n (name)
@@ -684,12 +685,11 @@ BEGIN
         FROM (SELECT a.id, a.queue_id, q.name, a.kind, q.sort_type, a.sort_key, a.tag, a.gate, a.expires_at,
                      a.enqueued_at, a.payload, a.version, a.trace, a.not_before, s.next_attempt_at, c.started_at,
                      l.blocked_at, l.blocked_by, coalesce(s.attempts, 0) + (c.claim IS NOT NULL)::integer AS attempts,
-                     coalesce(CASE WHEN l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable',
-                                                         'unknown kind', 'no route') THEN l.blocked_error END,
+                     coalesce(CASE WHEN sluice_parks(l.blocked_by) OR l.blocked_by IN ('unknown kind', 'no route')
+                                   THEN l.blocked_error END,
                               s.last_error) AS last_error,
                      CASE WHEN c.claim IS NOT NULL THEN 'running'
-                          WHEN l.blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'undecodable')
-                              THEN 'parked'
+                          WHEN sluice_parks(l.blocked_by) THEN 'parked'
                           WHEN a.not_before > now_ THEN 'scheduled'
                           WHEN s.next_attempt_at > now_ THEN 'retrying'
                           ELSE 'waiting' END AS phase
@@ -944,9 +944,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path FROM CURRENT AS $$
       AND NOT EXISTS (SELECT FROM sluice_claim_rows AS c WHERE c.queue_id = l.queue_id AND c.worker = l.worker)
 $$;
 
--- What somebody has probably forgotten, for a worker with these patterns: gate, one that an action of theirs waits for and
--- that nobody has ever opened or closed; queue, one with actions for which no worker has a route, the longest first, at most
--- `most`; pattern, one of these that matches no queue, if there are such queues. Ten gates at most.
+-- What somebody has probably forgotten, for a worker with these patterns: gate, one that an action of theirs waits for
+-- and that nobody has ever opened or closed; queue, one with actions for which no worker has a route, the longest
+-- first, at most `most`; pattern, one of these that matches no queue, if there are such queues. Ten gates at most.
 CREATE FUNCTION sluice_oversights(patterns text[], most integer) RETURNS TABLE (what text, name text)
 LANGUAGE sql STABLE SET search_path FROM CURRENT SET enable_seqscan = off SET enable_bitmapscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off
