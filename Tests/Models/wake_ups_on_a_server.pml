@@ -1,7 +1,7 @@
 /*
  * PostgreSQL: arrivals, lanes that are given back as empty, scheduled actions, and the doorbell (sluice_take_arrivals,
- * phases 5 to 7 of sluice_step, sluice_place_due, PostgresLoop.rest). Three workers, two queues, three actions: 1 and 2
- * in queue 0, of which 1 is scheduled and gets its place at any time, and 3 in queue 1.
+ * sluice_start_heads, sluice_write_lanes, sluice_place_due, PostgresLoop.rest). Three workers, two queues, three
+ * actions: 1 and 2 in queue 0, of which 1 is scheduled and gets its place at any time, and 3 in queue 1.
  *
  * What stands for what: a step has four parts, between which other transactions commit: the lanes of its receipts,
  * arrivals, a look at the heads, and the writes with the commit. A worker that has nothing to do waits for the doorbell
