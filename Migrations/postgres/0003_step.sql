@@ -794,43 +794,43 @@ CREATE TYPE sluice_receipts AS (
 CREATE TYPE sluice_outcome AS (
     outcome text, delay interval, gate text, closes boolean, error text, cause text, policy text);
 
--- What the phases of a step hand on to each other. Small values are first, since the query of the heads reads some of
--- them for each head.
+-- What the phases of a step hand on to each other. The first part is from the call and from what the beginning of the
+-- step reads; phases write the second.
 CREATE TYPE sluice_step_state AS (
     worker      bigint,
     -- The time of the step. Read once: a condition with a function of the clock uses no index.
     now_at      timestamptz,
-    -- This step starts suspects, with nothing beside them.
-    is_trial    boolean,
+    -- The highest opening of a gate, for the claims.
+    opening     bigint,
     any_hold    boolean,
     -- A worker has made a more specific pool, to which not all lanes have moved.
     moves_lanes boolean,
-    -- The worker starts nothing: suspects run, or wait for the end of other actions.
-    drains      boolean,
+    trial_limit interval,
     -- The worker's row says that it waits for the doorbell; the caller asks that it does.
     was_waiting boolean,
     waits       boolean,
-    -- There is more to do now.
-    more        boolean,
-    -- A head was left since the answer would be too long.
-    is_full     boolean,
-    -- How long the payloads of the answer may still be.
-    bytes_left  bigint,
-    -- The highest opening of a gate, for the claims.
-    opening     bigint,
-    -- The number of the next claim.
-    next_claim  bigint,
-    -- How many more actions may start; of the routes with a limit of their own, how many of each.
-    free        integer,
+    -- The routes with a limit of their own.
     limited     integer[],
-    permits     integer[],
+
     -- The pools whose queues the worker may run.
     pools       integer[],
-    -- The block of the table from which arrivals are read: in this step, and in the next.
+    -- How many more actions may start; of the routes with a limit of their own, how many of each.
+    free        integer,
+    permits     integer[],
+    -- How long the payloads of the answer may still be. is_full: a head was left since it would be too long.
+    bytes_left  bigint,
+    is_full     boolean,
+    -- The number of the next claim.
+    next_claim  bigint,
+    -- The block of the table from which arrivals are read: in this step, and at the end in the next.
     arrivals_from integer,
-    trial_limit interval,
-    -- How many suspects start together.
+    -- There is more to do now.
+    more        boolean,
+    -- This step starts suspects, so many together and with nothing beside them.
+    is_trial    boolean,
     trial_size  integer,
+    -- The worker starts nothing: suspects run, or wait for the end of other actions.
+    drains      boolean,
     -- When something is due for a trial.
     next_due    timestamptz,
     -- The lanes that the worker keeps after settling: up to which id nothing waits in each, the claim that was settled,
@@ -844,8 +844,8 @@ CREATE TYPE sluice_step_state AS (
     look_lows   bigint[],
     look_claims bigint[],
     look_turns  integer[],
-    -- What the heads have shown, to be written for all together: claims, lanes that the worker did not have before, and
-    -- lanes without a head, with the id up to which nothing waits.
+    -- To be written for all heads together: claims, lanes that the worker did not have before, and lanes without a
+    -- head, with the id up to which nothing waits.
     new_claims  sluice_claim_rows[],
     taken_lanes bigint[],
     empty_lanes bigint[],
@@ -2014,7 +2014,8 @@ BEGIN
     -- Before the heads of the lanes that are kept, so that an action with an earlier place counts.
     step := sluice_take_arrivals(step);
     step := sluice_try_suspects(step);
-    -- Kept lanes or suspects, ready lanes, lanes in line; and if permits are left, kept lanes whose turn is over.
+    -- Kept lanes or suspects; ready lanes; lanes in line; and if permits are left, kept lanes whose turn is over: it
+    -- lasts 16 actions, or 16 times a sixteenth of 50 ms.
     FOR phase IN 1 .. 4 LOOP
         EXIT WHEN step.free <= 0 OR step.drains OR phase > 1 AND (step.is_trial OR step.is_full);
         IF phase = 1 THEN
