@@ -266,6 +266,17 @@ BEGIN
 END
 $$;
 
+-- The route of a worker for a kind in a pool: that of the kind, else the one for any kind. A query that names this
+-- function contains its text.
+CREATE FUNCTION sluice_route_for(me bigint, pool integer, kind text) RETURNS SETOF sluice_route_rows
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT r.* FROM sluice_route_rows AS r
+    WHERE r.worker = me AND r.pool = sluice_route_for.pool
+      AND coalesce(r.kind, '') = ANY (ARRAY[sluice_route_for.kind, ''])
+    ORDER BY coalesce(r.kind, '') DESC LIMIT 1;
+END;
+
 -- Whether a worker that lives, other than this one, has a route for a kind in a pool.
 CREATE FUNCTION sluice_has_route(pool integer, kind text, besides bigint) RETURNS boolean
 LANGUAGE sql STABLE SET search_path FROM CURRENT
@@ -1622,10 +1633,7 @@ BEGIN ATOMIC
                                          ELSE '\x80' END, greatest(u.low, l.low_id))
         ORDER BY i.sort_key, i.id LIMIT 1) AS a ON true
     LEFT JOIN LATERAL (SELECT i.* FROM sluice_state_rows AS i WHERE i.action_id = a.id OFFSET 0) AS s ON true
-    LEFT JOIN LATERAL (
-        SELECT i.* FROM sluice_route_rows AS i
-        WHERE i.worker = me AND i.pool = l.pool AND coalesce(i.kind, '') = ANY (ARRAY[a.kind, ''])
-        ORDER BY coalesce(i.kind, '') DESC LIMIT 1) AS r ON true;
+    LEFT JOIN LATERAL sluice_route_for(me, l.pool, a.kind) AS r ON true;
 END;
 
 -- Starts the heads of the lanes that the step looks at, as far as permits go, and notes what is to be written. A head
@@ -2342,10 +2350,7 @@ BEGIN
         FROM (SELECT a.id, a.not_before,
                      coalesce((SELECT s.is_cancelled FROM sluice_state_rows AS s WHERE s.action_id = a.id), false)
                      AS is_cancelled,
-                     coalesce((SELECT r.expired FROM sluice_route_rows AS r
-                               WHERE r.worker = me AND r.pool = l.pool
-                                 AND coalesce(r.kind, '') = ANY (ARRAY[a.kind, ''])
-                               ORDER BY coalesce(r.kind, '') DESC LIMIT 1),
+                     coalesce((SELECT r.expired FROM sluice_route_for(me, l.pool, a.kind) AS r),
                               -- Another worker may have a route with a policy of its own.
                               CASE WHEN sluice_has_route(l.pool, a.kind, me) THEN 'other' ELSE 'skip' END) AS policy
               FROM sluice_action_rows AS a
