@@ -886,7 +886,9 @@ AS $$
 DECLARE
     me CONSTANT bigint := step.worker;
     now_at CONSTANT timestamptz := sluice_now();
-    worker record;
+    lease_until timestamptz;
+    first_claim bigint;
+    refused_at timestamptz;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION USING ERRCODE = 'SL005',
@@ -895,25 +897,26 @@ BEGIN
             HINT = 'Each of its statements needs a new snapshot. The setting may be that of the role or of the '
                    'database.';
     END IF;
-    SELECT w.lease_until, w.first_claim, w.refused_at, w.waits,
-           ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me) AS pools,
-           EXISTS (SELECT FROM sluice_hold_rows) AS any_hold,
-           EXISTS (SELECT FROM sluice_task_rows AS t WHERE t.what = 'pool') AS moves_lanes,
-           coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0) AS opening
-    INTO worker
+    SELECT w.lease_until, w.first_claim, w.refused_at, now_at, w.waits,
+           ARRAY(SELECT DISTINCT r.pool FROM sluice_route_rows AS r WHERE r.worker = me),
+           EXISTS (SELECT FROM sluice_hold_rows),
+           EXISTS (SELECT FROM sluice_task_rows AS t WHERE t.what = 'pool'),
+           coalesce((SELECT max(g.opening) FROM sluice_gate_rows AS g), 0)
+    INTO lease_until, first_claim, refused_at, step.now_at, step.was_waiting, step.pools, step.any_hold,
+         step.moves_lanes, step.opening
     FROM sluice_worker_rows AS w WHERE w.epoch = me AND w.ending IS NULL FOR NO KEY UPDATE OF w;
     IF NOT FOUND THEN
         PERFORM sluice_refuse_worker();
     END IF;
-    IF step.next_claim < worker.first_claim THEN
+    IF step.next_claim < first_claim THEN
         RAISE EXCEPTION USING ERRCODE = 'SL004', DETAIL = 'lateCall',
             MESSAGE = 'this step comes after a resync of its worker',
             HINT = 'Its worker has given it up, and would not know of the claims.';
     END IF;
     -- Renewed often enough that five sixths are left after each step: the broker stops its handlers when it has had no
     -- answer for two thirds of the lease, and does not know which step has renewed it.
-    IF worker.lease_until - now_at NOT BETWEEN lease * 5 / 6 AND lease + interval '1 s'
-        OR worker.refused_at IS NOT NULL THEN
+    IF lease_until - now_at NOT BETWEEN lease * 5 / 6 AND lease + interval '1 s'
+        OR refused_at IS NOT NULL THEN
         UPDATE sluice_worker_rows AS w
         SET lease_until = now_at + lease, refusal = NULL, refused_at = NULL,
             continuous_since = CASE
@@ -923,12 +926,6 @@ BEGIN
                 ELSE w.continuous_since END
         WHERE w.epoch = me;
     END IF;
-    step.now_at := now_at;
-    step.was_waiting := worker.waits;
-    step.pools := worker.pools;
-    step.any_hold := worker.any_hold;
-    step.moves_lanes := worker.moves_lanes;
-    step.opening := worker.opening;
     RETURN step;
 END
 $$;
@@ -965,7 +962,10 @@ DECLARE
     busy CONSTANT bigint[] := sluice_lock_lanes_of(step, receipts.claims);
     sorted_claims bigint[];
     sorted_places integer[];
-    gone record;
+    others sluice_claim_rows[];
+    other_places integer[];
+    done_claims bigint[];
+    done_actions bigint[];
 BEGIN
     IF busy <> '{}' THEN
         step.answers := step.answers || ARRAY(SELECT sluice_answer_on('busy', b) FROM unnest(busy) AS b);
@@ -982,33 +982,24 @@ BEGIN
                   sorted_places[width_bucket(c.claim, sorted_claims)] AS place,
                   c.turn + greatest(1, least(16, extract(epoch FROM now_at - c.started_at) * 320))::integer AS turn
     ), sorted AS (
-        SELECT g.*, NOT g.is_settled AND outcomes[g.place] IS NOT DISTINCT FROM 'success' AS is_success FROM gone AS g)
-    SELECT array_agg(g.queue_id) AS lanes, array_agg(g.action_id) AS actions, array_agg(g.claim) AS claims,
-           array_agg(g.turn) AS turns, array_agg(g.claim) FILTER (WHERE g.is_settled) AS by_application,
-           array_agg(g.claim) FILTER (WHERE g.is_success) AS done_claims,
-           array_agg(g.action_id) FILTER (WHERE g.is_success) AS done_actions,
-           array_agg(g.held) FILTER (WHERE NOT g.is_success AND NOT g.is_settled) AS others,
-           array_agg(g.place) FILTER (WHERE NOT g.is_success AND NOT g.is_settled) AS other_places
-    INTO gone FROM sorted AS g;
-    step.kept_lanes := gone.lanes;
-    step.kept_lows := gone.actions;
-    step.kept_claims := gone.claims;
-    step.kept_turns := gone.turns;
-    IF gone.by_application IS NOT NULL THEN
-        step.answers := step.answers || ARRAY(SELECT sluice_answer_on('byApplication', c)
-                                              FROM unnest(gone.by_application) AS c);
-    END IF;
-    IF coalesce(cardinality(gone.claims), 0) < cardinality(claims) THEN
+        SELECT g.*, g.is_settled OR outcomes[g.place] IS DISTINCT FROM 'success' AS is_other FROM gone AS g)
+    SELECT array_agg(g.queue_id), array_agg(g.action_id), array_agg(g.claim), array_agg(g.turn),
+           array_agg(g.held) FILTER (WHERE g.is_other), array_agg(g.place) FILTER (WHERE g.is_other)
+    INTO step.kept_lanes, step.kept_lows, step.kept_claims, step.kept_turns, others, other_places
+    FROM sorted AS g;
+    IF coalesce(cardinality(step.kept_claims), 0) < cardinality(claims) THEN
         step.answers := step.answers || ARRAY(SELECT sluice_answer_on('stale', c) FROM unnest(claims) AS c
-                                              WHERE c <> ALL (coalesce(gone.claims, '{}')));
+                                              WHERE c <> ALL (coalesce(step.kept_claims, '{}')));
     END IF;
-    IF gone.done_claims IS NOT NULL THEN
-        step := sluice_settle_successes(step, gone.done_claims, gone.done_actions);
+    IF others IS NULL AND step.kept_claims IS NOT NULL THEN
+        RETURN sluice_settle_successes(step, step.kept_claims, step.kept_lows);
+    ELSIF cardinality(others) < cardinality(step.kept_claims) THEN
+        SELECT array_agg(k.claim), array_agg(k.action) INTO done_claims, done_actions
+        FROM unnest(step.kept_claims, step.kept_lows) AS k (claim, action)
+        WHERE k.claim <> ALL (ARRAY(SELECT o.claim FROM unnest(others) AS o));
+        step := sluice_settle_successes(step, done_claims, done_actions);
     END IF;
-    IF gone.others IS NOT NULL THEN
-        step := sluice_settle_others(step, gone.others, gone.other_places, receipts);
-    END IF;
-    RETURN step;
+    RETURN sluice_settle_others(step, others, other_places, receipts);
 END
 $$;
 
@@ -1050,7 +1041,8 @@ BEGIN
 END
 $$;
 
--- Settles attempts that did not succeed, one after the other. places: their receipts.
+-- Settles attempts one after the other: those that did not succeed, or that the application has settled. places: the
+-- places of their receipts.
 CREATE FUNCTION sluice_settle_others(step sluice_step_state, others sluice_claim_rows[], places integer[],
                                      receipts sluice_receipts) RETURNS sluice_step_state
 LANGUAGE plpgsql
@@ -1072,8 +1064,12 @@ DECLARE
     kept_place integer;
     ended record;
 BEGIN
-    FOR number IN 1 .. cardinality(others) LOOP
+    FOR number IN 1 .. coalesce(cardinality(others), 0) LOOP
         held := others[number];
+        IF held.is_settled THEN
+            answers := answers || sluice_answer_on('byApplication', held.claim);
+            CONTINUE;
+        END IF;
         place := places[number];
         ended := sluice_settle(step, held, ROW(outcomes[place], delays[place], gates[place], closes[place],
                                                errors[place], causes[place], policies[place]));

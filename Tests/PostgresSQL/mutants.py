@@ -259,7 +259,7 @@ MUTANTS = {
         "workers.taking_off_and_stepping",
         ("0003", "AND w.ending IS NULL FOR NO KEY UPDATE OF w;", "AND w.ending IS NULL;"),
     ),
-    "late step": Mutant("workers.late_calls", ("0003", "IF step.next_claim < worker.first_claim THEN", "IF false THEN")),
+    "late step": Mutant("workers.late_calls", ("0003", "IF step.next_claim < first_claim THEN", "IF false THEN")),
     "late resync": Mutant("workers.late_calls", ("0003", "IF next_claim <= first THEN", "IF false THEN")),
     "step under way before a resync": Mutant(
         "workers.late_calls",
@@ -473,7 +473,7 @@ MUTANTS = {
     "refused worker without a lease": Mutant(
         "statuses.refusals", ("0005", " AND NOT EXISTS (SELECT FROM living)", "")
     ),
-    "refusal forgotten": Mutant("statuses.refusals", ("0003", "OR worker.refused_at IS NOT NULL", "OR false")),
+    "refusal forgotten": Mutant("statuses.refusals", ("0003", "OR refused_at IS NOT NULL", "OR false")),
     "rights": Mutant(
         "rights.rights",
         ("0005", "        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', made);", "        NULL;"),
