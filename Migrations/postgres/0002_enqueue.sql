@@ -1,7 +1,9 @@
 -- Names, sort keys, enqueues and tokens, and the internal functions that 0003 to 0005 use too.
 --
 -- A temporary table hides a table of the same name unless pg_temp is named last. Each function keeps this path, so that
--- neither the caller's path nor a temporary table changes what a function with the owner's rights does.
+-- neither the caller's path nor a temporary table changes what a function with the owner's rights does. A SET clause
+-- takes some 3 µs, longer than many functions: those that are called often, and by others of these alone, have none
+-- and run with the path of their caller.
 --
 -- Functions that read or write tables also have planner settings: a plan is made while tables are small and kept when
 -- they have grown, so it must use the index from the start; and without force_generic_plan the statements with arrays
@@ -358,7 +360,7 @@ $$;
 -- the whole server at commit, so it is not rung while all workers are busy. The channel has the schema's name, cut off
 -- like all names of PostgreSQL.
 CREATE FUNCTION sluice_ring() RETURNS void
-LANGUAGE plpgsql SET search_path FROM CURRENT
+LANGUAGE plpgsql
 AS $$
 BEGIN
     IF EXISTS (SELECT FROM sluice_worker_rows AS w WHERE w.waits)
@@ -396,7 +398,7 @@ $$;
 -- caller's: the transaction may be an application's, so who calls this sets it back at its end. An error does so by
 -- itself.
 CREATE FUNCTION sluice_limit_waits() RETURNS text
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
     before text := current_setting('lock_timeout');
 BEGIN
@@ -573,7 +575,7 @@ $$;
 
 -- Whether arrays and objects of a JSON text are nested deeper than 512, which the library refuses to read.
 CREATE FUNCTION sluice_is_too_deep(payload text) RETURNS boolean
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path FROM CURRENT
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 AS $$
 DECLARE
     brackets text;
@@ -593,25 +595,13 @@ BEGIN
 END
 $$;
 
--- What one call enqueues: the arrays of sluice_enqueue_many, one element for each action. sluice_enqueue_many alone
--- calls the functions that get it; they have no settings of their own, since a SET clause takes longer than most of
--- them, and run with its path and its planner settings.
-CREATE TYPE sluice_batch AS (
-    -- The time of the call, read when the queues are locked.
-    at timestamptz, nonce bigint, calls integer[], queue_ids bigint[], kinds text[], versions integer[],
-    payloads text[], sort_types text[], sort_keys bytea[], fixes_sort boolean[], not_before timestamptz[],
-    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
-    traces text[], depths integer[]);
-
--- One action of it.
-CREATE TYPE sluice_entry AS (
-    at timestamptz, nonce bigint, queue_id bigint, kind text, version integer, payload text, sort_type text,
-    sort_key bytea, fixes_sort boolean, not_before timestamptz, expires_at timestamptz, tag text, gate text, key text,
-    policy text, keep interval, trace text, depth integer);
-
 -- Raises SL003 if a value of an enqueue is not as the tables and the library need it. Not left to the CHECKs of the
 -- tables nor to casts: their errors show the payload.
-CREATE FUNCTION sluice_check_batch(batch sluice_batch) RETURNS void
+CREATE FUNCTION sluice_check_actions(
+    kinds text[], versions integer[], payloads text[], sort_types text[], sort_keys bytea[], not_before timestamptz[],
+    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
+    depths integer[])
+RETURNS void
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -641,9 +631,8 @@ BEGIN
                          THEN 'sortKeyNotANumber' END
                 WHEN sluice_sort_bytes(i.sort_type, convert_from(i.sort_key, 'UTF8')) IS NULL THEN 'invalidOptions'
             END AS code
-            FROM unnest(batch.kinds, batch.versions, batch.payloads, batch.sort_types, batch.sort_keys,
-                        batch.not_before, batch.expires_at, batch.tags, batch.gates, batch.keys, batch.key_policies,
-                        batch.key_keep, batch.depths)
+            FROM unnest(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates, keys,
+                        key_policies, key_keep, depths)
                  WITH ORDINALITY AS i (kind, version, payload, sort_type, sort_key, not_before, expires_at, tag, gate,
                                        key, policy, keep, depth, place)
         ) AS c
@@ -676,72 +665,70 @@ END
 $$;
 
 -- Whether an action may be refused, may replace another, or changes the type of its queue's sort keys. Usually none
--- does, and a few statements store all.
-CREATE FUNCTION sluice_needs_care(batch sluice_batch) RETURNS boolean
-LANGUAGE plpgsql
-AS $$
-BEGIN
-    IF EXISTS (SELECT FROM (SELECT DISTINCT i.queue_id, coalesce(i.sort_type, 'arrival') AS sort_type
-                            FROM unnest(batch.queue_ids, batch.sort_types) AS i (queue_id, sort_type)) AS i
-               JOIN sluice_queue_rows AS q ON q.queue_id = i.queue_id
-               WHERE q.sort_type <> i.sort_type)
-    THEN
-        RETURN true;
-    END IF;
-    IF array_remove(batch.keys, NULL) <> '{}' AND (
-        SELECT count(*) <> count(DISTINCT (i.queue_id, i.key))
-            OR bool_or(EXISTS (SELECT FROM sluice_key_rows AS k WHERE k.queue_id = i.queue_id AND k.key = i.key))
-        FROM unnest(batch.queue_ids, batch.keys) AS i (queue_id, key) WHERE i.key IS NOT NULL)
-    THEN
-        RETURN true;
-    END IF;
-    RETURN array_remove(batch.depths, NULL) <> '{}' AND (
-        SELECT bool_or(i.limit_ IS NOT NULL AND sluice_depth(i.queue_id, i.limit_) + i.added > i.limit_)
-        FROM (SELECT n.queue_id, min(n.depth) AS limit_, count(*) AS added
-              FROM unnest(batch.queue_ids, batch.depths) AS n (queue_id, depth) GROUP BY n.queue_id) AS i);
-END
-$$;
-
--- Stores all actions of a call, none of which is refused; returns their ids, in order.
-CREATE FUNCTION sluice_store(batch sluice_batch) RETURNS bigint[]
+-- does, and a few statements store all. sluice_enqueue_many alone calls this and the functions before and after it; a
+-- SET clause would take longer than most of them.
+CREATE FUNCTION sluice_needs_care(queue_ids bigint[], sort_types text[], keys text[], depths integer[]) RETURNS boolean
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    ids bigint[];
+    needs_care boolean;
 BEGIN
-    WITH stored AS (
-        INSERT INTO sluice_action_rows AS a (queue_id, sort_key, not_before, expires_at, enqueued_at, nonce, kind,
-                                             version, payload, tag, gate, trace)
-        SELECT i.queue_id, coalesce(i.sort_key, '\x80'), CASE WHEN i.not_before > batch.at THEN i.not_before END,
-               i.expires_at, batch.at, batch.nonce, i.kind, coalesce(i.version, 1), i.payload, i.tag, i.gate, i.trace
-        FROM unnest(batch.queue_ids, batch.sort_keys, batch.not_before, batch.expires_at, batch.kinds,
-                    batch.versions, batch.payloads, batch.tags, batch.gates, batch.traces)
-             WITH ORDINALITY AS i (queue_id, sort_key, not_before, expires_at, kind, version, payload, tag, gate, trace,
-                                   place)
-        ORDER BY i.place
-        RETURNING a.id)
-    -- Ids rise in the order of the rows.
-    SELECT array_agg(s.id ORDER BY s.id) INTO ids FROM stored AS s;
-    IF array_remove(batch.keys, NULL) <> '{}' THEN
-        INSERT INTO sluice_key_rows AS k (queue_id, key, action_id, keep)
-        SELECT i.queue_id, i.key, i.id, least(coalesce(i.keep, interval '0'), interval '36600 days')
-        FROM unnest(batch.queue_ids, batch.keys, ids, batch.key_keep) AS i (queue_id, key, id, keep)
-        WHERE i.key IS NOT NULL
-        -- With an old snapshot the key may only seem free: then this is an error of serialization.
-        ON CONFLICT ON CONSTRAINT sluice_key_rows_pkey DO UPDATE
-        SET action_id = excluded.action_id, keep = excluded.keep, until = NULL, has_succeeded = false;
+    needs_care := EXISTS (
+        SELECT FROM (SELECT DISTINCT i.queue_id, coalesce(i.sort_type, 'arrival') AS sort_type
+                     FROM unnest(queue_ids, sort_types) AS i (queue_id, sort_type)) AS i
+        JOIN sluice_queue_rows AS q ON q.queue_id = i.queue_id
+        WHERE q.sort_type <> i.sort_type);
+    -- Most calls have no keys and no depths: a condition within the query would not save its start.
+    IF NOT needs_care AND array_remove(keys, NULL) <> '{}' THEN
+        SELECT count(*) <> count(DISTINCT (i.queue_id, i.key))
+            OR bool_or(EXISTS (SELECT FROM sluice_key_rows AS k WHERE k.queue_id = i.queue_id AND k.key = i.key))
+        INTO needs_care FROM unnest(queue_ids, keys) AS i (queue_id, key) WHERE i.key IS NOT NULL;
     END IF;
-    RETURN ids;
+    IF NOT needs_care AND array_remove(depths, NULL) <> '{}' THEN
+        SELECT bool_or(i.limit_ IS NOT NULL AND sluice_depth(i.queue_id, i.limit_) + i.added > i.limit_)
+        INTO needs_care
+        FROM (SELECT n.queue_id, min(n.depth) AS limit_, count(*) AS added
+              FROM unnest(queue_ids, depths) AS n (queue_id, depth) GROUP BY n.queue_id) AS i;
+    END IF;
+    RETURN needs_care;
+END
+$$;
+
+-- Raises SL003 if arrays of a call do not have one length; NULL stands for an array of NULL.
+CREATE FUNCTION sluice_check_lengths(count integer, lengths integer[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    IF (count = ALL (array_remove(lengths, NULL))) IS NOT TRUE THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
+            MESSAGE = 'the arrays of an enqueue do not have one length',
+            HINT = 'Give as many of each as there are queues, or NULL. Kinds and payloads are needed.';
+    END IF;
+END
+$$;
+
+-- Stores the keys of actions, none of which is refused.
+CREATE FUNCTION sluice_store_keys(queue_ids bigint[], keys text[], ids bigint[], key_keep interval[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    INSERT INTO sluice_key_rows AS k (queue_id, key, action_id, keep)
+    SELECT i.queue_id, i.key, i.id, least(coalesce(i.keep, interval '0'), interval '36600 days')
+    FROM unnest(queue_ids, keys, ids, key_keep) AS i (queue_id, key, id, keep) WHERE i.key IS NOT NULL
+    -- With an old snapshot the key may only seem free: then this is an error of serialization.
+    ON CONFLICT ON CONSTRAINT sluice_key_rows_pkey DO UPDATE
+    SET action_id = excluded.action_id, keep = excluded.keep, until = NULL, has_succeeded = false;
 END
 $$;
 
 -- Notes the ids of a call under its token, for sluice_token.
-CREATE FUNCTION sluice_take_token(batch sluice_batch, token uuid, ids bigint[], refusals text[]) RETURNS void
+CREATE FUNCTION sluice_take_token(token uuid, ids bigint[], refusals text[], at timestamptz) RETURNS void
 LANGUAGE plpgsql
 AS $$
 BEGIN
     INSERT INTO sluice_token_rows (token, ids, at)
-    SELECT sluice_take_token.token, array_agg(CASE WHEN i.refused IS NULL THEN i.id END ORDER BY i.place), batch.at
+    SELECT sluice_take_token.token, array_agg(CASE WHEN i.refused IS NULL THEN i.id END ORDER BY i.place),
+           sluice_take_token.at
     FROM unnest(sluice_take_token.ids, refusals) WITH ORDINALITY AS i (id, refused, place)
     ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
@@ -751,6 +738,21 @@ BEGIN
     END IF;
 END
 $$;
+
+-- What a call enqueues one by one: the arrays of sluice_enqueue_many, one element for each action. The functions that
+-- get it or one of its entries have no settings of their own: sluice_enqueue_many alone calls them.
+CREATE TYPE sluice_batch AS (
+    -- The time of the call, read when the queues are locked.
+    at timestamptz, nonce bigint, calls integer[], queue_ids bigint[], kinds text[], versions integer[],
+    payloads text[], sort_types text[], sort_keys bytea[], fixes_sort boolean[], not_before timestamptz[],
+    expires_at timestamptz[], tags text[], gates text[], keys text[], key_policies text[], key_keep interval[],
+    traces text[], depths integer[]);
+
+-- One action of it.
+CREATE TYPE sluice_entry AS (
+    at timestamptz, nonce bigint, queue_id bigint, kind text, version integer, payload text, sort_type text,
+    sort_key bytea, fixes_sort boolean, not_before timestamptz, expires_at timestamptz, tag text, gate text, key text,
+    policy text, keep interval, trace text, depth integer);
 
 -- Enqueues actions in order, in the caller's transaction. All arrays have one length; NULL stands for an array of NULL.
 --   token:        NULL, or a new one by which sluice_token finds out whether the transaction was committed.
@@ -776,10 +778,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET
     SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
-    batch sluice_batch := ROW(
-        NULL, coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0)), calls, NULL, kinds, versions, payloads,
-        sort_types, sort_keys, fixes_sort, not_before, expires_at, tags, gates, keys, key_policies, key_keep, traces,
-        depths);
+    now_ timestamptz;
+    queue_ids bigint[];
+    has_keys boolean := coalesce(array_remove(keys, NULL) <> '{}', false);
     is_singly boolean;
     one_by_one record;
     ids bigint[];
@@ -787,41 +788,54 @@ DECLARE
     refusals text[];
     before text;
 BEGIN
+    nonce := coalesce(nonce, hashtextextended(gen_random_uuid()::text, 0));
     IF coalesce(cardinality(queues), 0) = 0 THEN
         RETURN;
     END IF;
-    IF (cardinality(queues) = ALL (array_remove(ARRAY[
-            coalesce(cardinality(kinds), 0), coalesce(cardinality(payloads), 0), cardinality(calls),
-            cardinality(versions), cardinality(sort_types), cardinality(sort_keys), cardinality(fixes_sort),
-            cardinality(not_before), cardinality(expires_at), cardinality(tags), cardinality(gates), cardinality(keys),
-            cardinality(key_policies), cardinality(key_keep), cardinality(traces), cardinality(depths)], NULL)))
-        IS NOT TRUE
-    THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
-            MESSAGE = 'the arrays of an enqueue do not have one length',
-            HINT = 'Give as many of each as there are queues, or NULL. Kinds and payloads are needed.';
-    END IF;
-    PERFORM sluice_check_batch(batch);
+    PERFORM sluice_check_lengths(cardinality(queues), ARRAY[
+        coalesce(cardinality(kinds), 0), coalesce(cardinality(payloads), 0), cardinality(calls), cardinality(versions),
+        cardinality(sort_types), cardinality(sort_keys), cardinality(fixes_sort), cardinality(not_before),
+        cardinality(expires_at), cardinality(tags), cardinality(gates), cardinality(keys), cardinality(key_policies),
+        cardinality(key_keep), cardinality(traces), cardinality(depths)]);
+    PERFORM sluice_check_actions(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates,
+                                 keys, key_policies, key_keep, depths);
     before := sluice_limit_waits();
-    batch.queue_ids := sluice_make_queues(queues, sort_types);
+    queue_ids := sluice_make_queues(queues, sort_types);
     -- From here on the appends of others to these queues wait. Each statement below sees what they have committed.
-    PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(batch.queue_ids) AS q (queue_id)));
-    batch.at := sluice_now();
-    is_singly := sluice_needs_care(batch);
+    PERFORM sluice_lock_queues(ARRAY(SELECT DISTINCT q.queue_id FROM unnest(queue_ids) AS q (queue_id)));
+    now_ := sluice_now();
+    is_singly := sluice_needs_care(queue_ids, sort_types, keys, depths);
     IF is_singly THEN
-        one_by_one := sluice_enqueue_singly(batch);
+        one_by_one := sluice_enqueue_singly(ROW(
+            now_, nonce, calls, queue_ids, kinds, versions, payloads, sort_types, sort_keys, fixes_sort, not_before,
+            expires_at, tags, gates, keys, key_policies, key_keep, traces, depths));
         ids := one_by_one.ids;
         news := one_by_one.news;
         refusals := one_by_one.refusals;
         PERFORM sluice_arrive(one_by_one.rewinds, true);
-        PERFORM sluice_arrive(ARRAY(SELECT i.queue_id FROM unnest(batch.queue_ids, news) AS i (queue_id, is_new)
+        PERFORM sluice_arrive(ARRAY(SELECT i.queue_id FROM unnest(queue_ids, news) AS i (queue_id, is_new)
                                     WHERE i.is_new), false);
     ELSE
-        ids := sluice_store(batch);
-        PERFORM sluice_arrive(batch.queue_ids, false);
+        WITH stored AS (
+            INSERT INTO sluice_action_rows AS a (queue_id, sort_key, not_before, expires_at, enqueued_at, nonce, kind,
+                                                 version, payload, tag, gate, trace)
+            SELECT i.queue_id, coalesce(i.sort_key, '\x80'), CASE WHEN i.not_before > now_ THEN i.not_before END,
+                   i.expires_at, now_, sluice_enqueue_many.nonce, i.kind, coalesce(i.version, 1), i.payload, i.tag,
+                   i.gate, i.trace
+            FROM unnest(queue_ids, sort_keys, not_before, expires_at, kinds, versions, payloads, tags, gates, traces)
+                 WITH ORDINALITY AS i (queue_id, sort_key, not_before, expires_at, kind, version, payload, tag, gate,
+                                       trace, place)
+            ORDER BY i.place
+            RETURNING a.id)
+        -- Ids rise in the order of the rows.
+        SELECT array_agg(s.id ORDER BY s.id) INTO ids FROM stored AS s;
+        IF has_keys THEN
+            PERFORM sluice_store_keys(queue_ids, keys, ids, key_keep);
+        END IF;
+        PERFORM sluice_arrive(queue_ids, false);
     END IF;
     IF token IS NOT NULL THEN
-        PERFORM sluice_take_token(batch, token, ids, refusals);
+        PERFORM sluice_take_token(token, ids, refusals, now_);
     END IF;
     PERFORM set_config('lock_timeout', before, true);
     RETURN QUERY
@@ -1019,13 +1033,16 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     type record;
+    same record;
     waits boolean;
 BEGIN
     is_new := false;
     is_converted := false;
     entry.keep := least(coalesce(entry.keep, interval '0'), interval '36600 days');
     IF entry.key IS NOT NULL THEN
-        SELECT k.id, k.waits INTO id, waits FROM sluice_find_key(entry) AS k;
+        same := sluice_find_key(entry);
+        id := same.id;
+        waits := same.waits;
     END IF;
     IF id IS NOT NULL AND entry.policy = 'refuse' THEN
         refusal := 'duplicateKey';

@@ -931,7 +931,7 @@ END
 $$;
 
 -- Locks the lanes of receipts; returns the claims whose lane another transaction has locked, perhaps for long.
-CREATE FUNCTION sluice_lock_lanes_of(step sluice_step_state, claims bigint[]) RETURNS bigint[]
+CREATE FUNCTION sluice_lock_lanes_of(claims bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -959,7 +959,7 @@ DECLARE
     now_at CONSTANT timestamptz := step.now_at;
     claims bigint[] := receipts.claims;
     outcomes CONSTANT text[] := receipts.outcomes;
-    busy CONSTANT bigint[] := sluice_lock_lanes_of(step, receipts.claims);
+    busy CONSTANT bigint[] := sluice_lock_lanes_of(receipts.claims);
     sorted_claims bigint[];
     sorted_places integer[];
     others sluice_claim_rows[];
@@ -972,9 +972,16 @@ BEGIN
         claims := ARRAY(SELECT CASE WHEN i.claim <> ALL (busy) THEN i.claim END
                         FROM unnest(claims) WITH ORDINALITY AS i (claim, place) ORDER BY i.place);
     END IF;
-    SELECT array_agg(i.claim ORDER BY i.claim), array_agg(i.place::integer ORDER BY i.claim)
-    INTO sorted_claims, sorted_places
-    FROM unnest(claims) WITH ORDINALITY AS i (claim, place) WHERE i.claim IS NOT NULL;
+    -- For the binary search by which a claim finds its receipt. One receipt, as of a single deep queue, needs no
+    -- query.
+    IF cardinality(claims) = 1 THEN
+        sorted_claims := claims;
+        sorted_places := '{1}';
+    ELSE
+        SELECT array_agg(i.claim ORDER BY i.claim), array_agg(i.place::integer ORDER BY i.claim)
+        INTO sorted_claims, sorted_places
+        FROM unnest(claims) WITH ORDINALITY AS i (claim, place) WHERE i.claim IS NOT NULL;
+    END IF;
     WITH gone AS (
         DELETE FROM sluice_claim_rows AS c
         WHERE c.claim = ANY (claims) AND c.worker IS NOT DISTINCT FROM me
@@ -1435,7 +1442,6 @@ CREATE FUNCTION sluice_look_at_ready(step sluice_step_state) RETURNS sluice_step
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    now_at CONSTANT timestamptz := step.now_at;
     wanted CONSTANT integer := step.free;
 BEGIN
     IF cardinality(step.limited) > 0 THEN
@@ -1445,7 +1451,7 @@ BEGIN
               AND coalesce(step.permits[array_position(step.limited, r.route)], 1) > 0);
     END IF;
     IF cardinality(step.pools) = 1 THEN
-        step.look_lanes := sluice_take_ready(step, step.pools[1], wanted);
+        step.look_lanes := sluice_take_ready(step.pools[1], wanted, step.now_at);
     ELSE
         step.look_lanes := sluice_take_ready_of_pools(step);
     END IF;
@@ -1458,12 +1464,10 @@ END
 $$;
 
 -- Locks lanes of a pool that are ready, those that are ready longest first; not those that are taken already.
-CREATE FUNCTION sluice_take_ready(step sluice_step_state, pool integer, wanted integer, taken bigint[] DEFAULT '{}')
+CREATE FUNCTION sluice_take_ready(pool integer, wanted integer, now_at timestamptz, taken bigint[] DEFAULT '{}')
 RETURNS bigint[]
 LANGUAGE plpgsql
 AS $$
-DECLARE
-    now_at CONSTANT timestamptz := step.now_at;
 BEGIN
     RETURN ARRAY(
         SELECT l.queue_id FROM sluice_lane_rows AS l
@@ -1513,7 +1517,7 @@ BEGIN
             ORDER BY l.ready_at
         LOOP
             EXIT WHEN cardinality(taken) >= wanted;
-            taken := taken || sluice_take_ready(step, next_pool, wanted - cardinality(taken), taken);
+            taken := taken || sluice_take_ready(next_pool, wanted - cardinality(taken), now_at, taken);
         END LOOP;
     END IF;
     RETURN taken;
@@ -1902,7 +1906,7 @@ END
 $$;
 
 -- When something is due next for a worker; NULL: nothing is known. At the time, call sluice_chores, then step.
-CREATE FUNCTION sluice_next_due(step sluice_step_state) RETURNS timestamptz
+CREATE FUNCTION sluice_next_due(me bigint, pools integer[]) RETURNS timestamptz
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -1910,7 +1914,7 @@ DECLARE
     due timestamptz;
 BEGIN
     due := least(
-        (SELECT min(l.ready_at) FROM unnest(step.pools) AS p (pool)
+        (SELECT min(l.ready_at) FROM unnest(pools) AS p (pool)
          CROSS JOIN LATERAL (SELECT i.ready_at FROM sluice_lane_rows AS i
                              WHERE i.pool = p.pool AND i.worker IS NULL AND i.ready_at IS NOT NULL AND NOT i.is_suspect
                              ORDER BY i.ready_at LIMIT 1) AS l),
@@ -1922,7 +1926,7 @@ BEGIN
     IF EXISTS (SELECT FROM sluice_lane_rows AS l WHERE l.blocked_by = 'rate') THEN
         due := least(due, (SELECT min(o.next_at - r.rate_tolerance) FROM sluice_route_rows AS r
                            JOIN sluice_rate_rows AS o ON o.name = r.rate
-                           WHERE r.worker = step.worker
+                           WHERE r.worker = me
                              AND EXISTS (SELECT FROM sluice_lane_rows AS l
                                          WHERE l.blocked_by = 'rate' AND l.blocked_error = r.rate)));
     END IF;
@@ -1952,7 +1956,7 @@ BEGIN
         WHERE s.is_cancelled AND c.worker = step.worker AND NOT c.is_settled);
     IF step.free > 0 THEN
         due_at := CASE WHEN step.more AND NOT step.drains AND NOT (step.is_trial AND has_claims) THEN step.now_at
-                       ELSE least(due_at, sluice_next_due(step)) END;
+                       ELSE least(due_at, sluice_next_due(step.worker, step.pools)) END;
     END IF;
     IF (step.waits AND step.free > 0 AND due_at IS DISTINCT FROM step.now_at AND NOT has_claims) <> step.was_waiting
     THEN

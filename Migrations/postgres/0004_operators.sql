@@ -576,17 +576,11 @@ CREATE FUNCTION sluice_check_edit(kind text, payload text, version integer, not_
                                   expires_at timestamptz DEFAULT NULL, tag text DEFAULT NULL, gate text DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE
-    batch sluice_batch;
 BEGIN
-    batch.kinds := ARRAY[kind];
-    batch.versions := ARRAY[version];
-    batch.payloads := ARRAY[coalesce(payload, '')];
-    batch.not_before := ARRAY[not_before];
-    batch.expires_at := ARRAY[expires_at];
-    batch.tags := ARRAY[tag];
-    batch.gates := ARRAY[gate];
-    PERFORM sluice_check_batch(batch);
+    PERFORM sluice_check_actions(
+        kinds => ARRAY[kind], versions => ARRAY[version], payloads => ARRAY[coalesce(payload, '')], sort_types => NULL,
+        sort_keys => NULL, not_before => ARRAY[not_before], expires_at => ARRAY[expires_at], tags => ARRAY[tag],
+        gates => ARRAY[gate], keys => NULL, key_policies => NULL, key_keep => NULL, depths => NULL);
 END
 $$;
 

@@ -123,9 +123,12 @@ def paths(db):
     owner = db.another()
     owner.run("CREATE TEMP TABLE sluice_action_rows (id bigint)")
     check("a temporary table of the owner hides nothing either", owner.value("SELECT sluice_action_count()"), 1)
-    # Functions that are inlined, or name no table, have none. Those that a step or an enqueue alone calls have its path.
+    # Functions that are inlined, or name no table, have none; and those that others alone call, with a path of theirs.
     states = ["sluice_step_state", "sluice_batch", "sluice_entry"]
-    of_steps = ["sluice_sleep", "sluice_sleep_for_locked", "sluice_sleep_for_gate", "sluice_start_by_rate"]
+    inner = (
+        "sleep sleep_for_locked sleep_for_gate start_by_rate ring limit_waits is_too_deep check_lengths check_actions"
+        " needs_care store_keys take_token lock_lanes_of take_ready next_due"
+    ).split()
     without = db.column(
         "SELECT proname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s"
         " AND p.prosqlbody IS NULL AND proname NOT IN ('sluice_now', 'sluice_matches')"
@@ -133,7 +136,7 @@ def paths(db):
         " AND NOT EXISTS (SELECT FROM unnest(p.proconfig) AS s WHERE s LIKE 'search_path=%%, pg_temp')",
         db.schema,
         states,
-        of_steps,
+        [f"sluice_{name}" for name in inner],
     )
     check("every function keeps its own path, with temporary tables last", without, [])
     db.run(f"DROP SCHEMA unfriendly CASCADE; DROP OWNED BY {', '.join(ROLES)}")
