@@ -18,7 +18,8 @@ extension Broker {
     ///   - action: What is to be done.
     ///   - options: How it waits, and by what it is found.
     ///   - connection: A `sqlite3 *` of the SQLite library that this process uses, with a transaction open,
-    ///     whose main database is the broker's file. It is used during the call, on the calling thread.
+    ///     whose main database is the broker's file. On a server it is a `PGconn *` to the broker's database
+    ///     with a transaction open, and the calling thread waits for the server. It is used during the call.
     /// - Throws: ``SluiceError`` `noTransaction`, `otherDatabase`, `statementUnderWay` in the middle of the
     ///   rows of a statement that writes, `databaseLocked` when another connection writes, or has written
     ///   since the transaction began to read, `readOnly`, `closed`, and the errors of other enqueues, except
