@@ -16,8 +16,9 @@ struct FrameWriter {
         for row in 0..<size.rows {
             let line = row < lines.count ? lines[row] : ""
             if row < shown.count ? line == shown[row] : line.isEmpty { continue }
-            // Overwritten, then cleared after its end: clearing first would flicker.
-            text += "\u{1B}[\(row + 1);1H\(line)\u{1B}[0m\u{1B}[K"
+            // Cleared first: after a line that fills the width the cursor is on its last character, which
+            // clearing would erase. It does not flicker, as all is shown at the end mark.
+            text += "\u{1B}[\(row + 1);1H\u{1B}[K\(line)\u{1B}[0m"
         }
         shown = Array(lines.prefix(size.rows))
         guard !text.isEmpty else { return nil }
