@@ -141,6 +141,30 @@ import Testing
         }
     }
 
+    @Test("A wider screen never shows less of a reason")
+    func reason() {
+        var model = WatchModel()
+        let error = String(repeating: "e", count: 300)
+        let parking = Because.parked(
+            by: ActionID(rawValue: 7),
+            cause: .failed,
+            error: error,
+            since: .distantPast
+        )
+        model.show(picture([queue(String(repeating: "q", count: 300), parking)]))
+        var before = 0
+        for columns in 50...220 {
+            let drawing = WatchDrawing(
+                title: "f",
+                size: ScreenSize(columns: columns, rows: 9),
+                paint: Paint(isOn: false)
+            )
+            let shown = drawing.lines(model)[4].count { $0 == "e" }
+            #expect(shown >= before, "\(columns)")
+            before = max(before, shown)
+        }
+    }
+
     @Test("The selection stays with its queue when others move, and keys act on it")
     func selection() {
         var model = WatchModel()

@@ -83,14 +83,17 @@ struct WatchDrawing {
 
     /// Whether there is room only for the essential columns.
     private var isNarrow: Bool { size.columns < Self.wideColumns }
-    private static let wideColumns = 100
+    /// With fewer, the bar and the rates would take room that the reason needs.
+    private static let wideColumns = 120
 
-    /// The widths left for the name and the reason.
+    /// The widths left for the name and the reason, which a wider screen never cuts more.
     private var widths: (name: Int, because: Int) {
         let fixed = 2 + 8 + 13 + 10 + 1 + (isNarrow ? 0 : Self.barWidth + 1 + 2 * 8)
         let room = max(size.columns - fixed, 16)
-        let name = min(max(room * 2 / 5, 8), 40)
-        return (name, max(room - name - 1, 0))
+        let leastName = min(max(room * 2 / 5, 8), 18)
+        let because = min(max(room - leastName - 1, 0), 40)
+        let name = min(room - because - 1, 48)
+        return (name, room - name - 1)
     }
 
     private var headings: String {
