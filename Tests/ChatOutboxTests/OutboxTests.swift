@@ -37,6 +37,27 @@ struct Site {
 }
 
 @Suite("The outbox", .timeLimit(.minutes(1))) struct OutboxTests {
+    @Test("After a crash in the middle of a send the message is sent again, and the server has it once")
+    func crash() async throws {
+        let site = try await Site()
+        // The server has the message, and its answer does not come.
+        site.server.duringNextCall { _ = try await EventLog<Void>().wait(forCount: 1) }
+        let message = try await site.outbox.send("hello", to: "42", of: "ana")
+        try await site.outbox.send("next", to: "42", of: "ana")
+        try await site.test.start()
+        _ = try await site.server.calls.wait(forCount: 1)
+        #expect(try await site.deliveries() == [.sending, .waiting])
+
+        try await site.test.crash()
+        try await site.test.drain()
+        #expect(
+            site.server.calls.elements.prefix(2).map { $0 }
+                == Array(repeating: "PUT messages/\(message.id)", count: 2)
+        )
+        #expect(site.server.texts.values.sorted() == ["hello", "next"])
+        #expect(try await site.deliveries() == [.sent, .sent])
+    }
+
     @Test("A message is stored, sent and marked")
     func send() async throws {
         let site = try await Site()
@@ -54,6 +75,19 @@ struct Site {
             try await site.outbox.send("hello", to: "42", of: "nobody")
         }
         #expect(try await site.test.broker.actionCount() == 0)
+    }
+
+    @Test("A conversation whose name no queue can have is refused, and an empty one is not")
+    func names() async throws {
+        let site = try await Site()
+        for name in ["*", String(repeating: "x", count: 600)] {
+            await #expect(throws: SluiceError.self) {
+                try await site.outbox.send("hello", to: name, of: "ana")
+            }
+        }
+        #expect(try await site.deliveries().isEmpty)
+        try await site.outbox.send("hello", to: "", of: "ana")
+        #expect(try await site.test.broker.status(of: "chat/ana/").depth == 1)
     }
 
     @Test("A busy server stops one account for as long as it asks, and no other")
@@ -189,27 +223,6 @@ struct Site {
         #expect(try await site.test.broker.actionCount() == 0)
         #expect(try await site.deliveries().isEmpty)
         #expect(try await site.deliveries(of: "bo") == [.sent])
-    }
-
-    @Test("After a crash in the middle of a send the message is sent again, and the server has it once")
-    func crash() async throws {
-        let site = try await Site()
-        // The server has the message, and its answer does not come.
-        site.server.duringNextCall { _ = try await EventLog<Void>().wait(forCount: 1) }
-        let message = try await site.outbox.send("hello", to: "42", of: "ana")
-        try await site.outbox.send("next", to: "42", of: "ana")
-        try await site.test.start()
-        _ = try await site.server.calls.wait(forCount: 1)
-        #expect(try await site.deliveries() == [.sending, .waiting])
-
-        try await site.test.crash()
-        try await site.test.drain()
-        #expect(
-            site.server.calls.elements.prefix(2).map { $0 }
-                == Array(repeating: "PUT messages/\(message.id)", count: 2)
-        )
-        #expect(site.server.texts.values.sorted() == ["hello", "next"])
-        #expect(try await site.deliveries() == [.sent, .sent])
     }
 
     @Test("A restart goes on where the last run ended")
