@@ -84,6 +84,36 @@ private func open(_ path: String) async throws -> Broker {
     return broker
 }
 
+private struct Banned: Error {}
+
+private struct WorkingHours: Middleware {}
+
+private func isBanned(_ queue: QueueName) -> Bool { queue == "banned" }
+
+private func report(_ kind: String, _ cause: FailureCause?, _ policy: FailurePolicy?) {}
+
+private func optionsWithMiddleware() -> BrokerOptions {
+    struct FailureReport: Middleware {
+        func attempt(
+            _ context: AttemptContext,
+            next: NextAttempt
+        ) async throws -> AttemptResult {
+            let result = try await next()
+            if result.kind == .failed { report(context.attempt.kind, result.cause, result.policy) }
+            return result
+        }
+
+        func enqueue(_ context: EnqueueContext, next: NextEnqueue) async throws -> [ActionID] {
+            for action in context.actions where isBanned(action.queue) { throw Banned() }
+            return try await next(context)
+        }
+    }
+
+    var options = BrokerOptions()
+    options.middleware = [FailureReport(), WorkingHours()]
+    return options
+}
+
 #if GRDB
 private enum Records {
     struct Message: Codable, FetchableRecord, PersistableRecord {
@@ -117,6 +147,7 @@ private enum Records {
             ("Sluice/Sluice.docc/CallingServers.md", "import FoundationNetworking"),
             ("Sluice/Sluice.docc/CallingServers.md", "func data(for request"),
             ("Sluice/Sluice.docc/CallingServers.md", "URLRequest(url"),
+            ("Sluice/Sluice.docc/AroundAttempts.md", "struct FailureReport"),
             ("SluiceGRDB/SluiceGRDB.docc/SluiceGRDB.md", "enum Columns"),
         ]
     )
@@ -156,6 +187,15 @@ private enum Records {
         try await test.drain()
         try await purge(test.broker)
         #expect(try await test.broker.deadLetters().map(\.cause) == [.failed])
+    }
+
+    @Test("Middleware of the guide refuses an enqueue, and lets others through")
+    func middleware() async throws {
+        let broker = try await Broker.inMemory(optionsWithMiddleware())
+        await #expect(throws: Banned.self) { try await broker.enqueue(Invite(room: "banned")) }
+        try await broker.enqueue(Invite(room: "open"))
+        #expect(try await broker.actionCount() == 1)
+        await broker.close()
     }
 
     @Test("A broker with a logger of the application opens")
