@@ -151,7 +151,7 @@ private func until(_ condition: () -> Bool) async throws {
         }
         // A block without an ellipsis is compiled; the others leave parts to the reader.
         let whole = blocks.filter { !$0.contains("…") }
-        #expect(whole.count == 4)
+        #expect(whole.count == 5)
         for block in whole { #expect(code.contains(block), "\(block)") }
     }
 
