@@ -71,9 +71,10 @@ public struct BrokerOptions: Sendable {
     ///   refused write, a process taken for dead, blocked handlers.
     /// - `notice`: results of a request. `info`: start and end of ``Broker/run()``. `debug`: each attempt.
     ///
-    /// Its level is read when the file is opened. The default writes nothing but two warnings, to standard
-    /// error or where the application's loggers go: that no queue matches a route while others have no route,
-    /// and that actions wait for a gate that nobody has opened.
+    /// Its level is read when the file is opened. The default writes nothing but three warnings, to
+    /// standard error or where the application's loggers go, each once: that actions wait for a route that
+    /// nobody has added, that no queue matches a route while others have no route, and that actions wait for
+    /// a gate that nobody has opened.
     public var logger = Logger(label: "sluice", factory: { _ in SwiftLogNoOpLogHandler() }) {
         didSet { hasLogger = true }
     }
