@@ -189,8 +189,13 @@ extension FileEngine {
     }
 
     func fail(_ error: SluiceError) {
-        options.logger.error("the broker cannot continue", metadata: ["error": "\(error)"])
-        life.withLock { $0.failure = error }
+        let isFirst = life.withLock { life in
+            defer { life.failure = life.failure ?? error }
+            return life.failure == nil
+        }
+        // Several parts of the engine can meet the same error.
+        guard isFirst else { return }
+        options.logger.error(LogMessages.endOfRun, metadata: ["error": "\(error)"])
         requestStop(grace: .zero)
     }
 

@@ -99,8 +99,7 @@ extension BrokerOptions {
     /// Warns of patterns of routes that no queue matches.
     package func warn(of patterns: [QueuePattern]) {
         for pattern in patterns {
-            let text = "no queue matches a route, and others have no route"
-            oversightLogger.warning("\(text)", metadata: ["pattern": "\(pattern)"])
+            oversightLogger.warning(LogMessages.unmatchedPattern, metadata: ["pattern": "\(pattern)"])
         }
     }
 

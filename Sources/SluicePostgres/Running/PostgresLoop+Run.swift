@@ -135,7 +135,7 @@ extension PostgresLoop {
         if failure.mayHaveCommitted, !mutant("server resync") { work.mustResync = true }
         if case .closed = failure { throw failure.error(doing: "running the queues") }
         if failure.endsRun {
-            options.logger.error("the broker cannot continue", metadata: ["error": "\(failure)"])
+            options.logger.error(LogMessages.endOfRun, metadata: ["error": "\(failure)"])
             stop(givesUp: true)
             runner.cancelAll(.stop)
             leaveOutcomes()

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SluiceSQLite
 import SluiceTestKit
 import TestSupport
@@ -42,15 +43,17 @@ import Testing
     }
 
     @Test(
-        "A broker that runs stops with the error, which names the path; nothing revives it",
+        "A broker that runs stops with the error, logged once, which names the path; nothing revives it",
         arguments: Fate.allCases
     )
     func stops(_ fate: Fate) async throws {
         let site = try Site()
         let path = try #require(site.file).path
+        let errors = EventLog<String>()
         let broker = try await site.broker {
             $0.file.watchesWAL = false
             $0.file.foreignChangeInterval = .seconds(1)
+            $0.logger = .keeping(errors, from: .error)
         }
         let (started, cancelled) = (Signal(), Signal())
         try broker.route("*", Note.self) { _, _ in
@@ -68,6 +71,7 @@ import Testing
         #expect(error?.code == .fileReplaced)
         #expect(error?.message.contains(path) == true)
         #expect(cancelled.elements.count == 1)
+        #expect(errors.elements.count { $0.contains("cannot continue") } == 1, "\(errors.elements)")
         try fate.undo(path)
         for _ in 0..<2 {
             #expect(await refusal { try await broker.enqueue(Note("b")) } == .fileReplaced)
