@@ -163,12 +163,15 @@ extension RunPolicy {
         return options
     }
 
-    /// Says at the start of a run why fewer commands run at the same time than one may expect.
-    func remark(by summary: RunSummary, isExec: Bool, isServer: Bool) async throws {
-        try await summary.remark(
-            concurrency(isExec: isExec),
-            by: concurrency != nil ? .option : isExec ? .processors : .default,
-            rules,
+    /// Returns what says why fewer actions run at the same time than one may expect.
+    func concurrencyRemark(_ broker: any ToolBroker, isExec: Bool, isServer: Bool) -> ConcurrencyRemark {
+        ConcurrencyRemark(
+            broker: broker,
+            patterns: patterns,
+            concurrency: concurrency(isExec: isExec),
+            reason: concurrency != nil ? .option : isExec ? .processors : .default,
+            rules: rules,
+            isExec: isExec,
             isServer: isServer
         )
     }

@@ -126,8 +126,7 @@ struct SluiceCommand: AsyncParsableCommand {
             await Terminal.flush()
             exit(withError: failure.status.exitCode)
         } catch let error as SluiceError {
-            Terminal.remark(error.description)
-            if error.code == .databaseLocked { Terminal.remark("`sluice doctor` names the process") }
+            LockRemark.report(error)
             await Terminal.flush()
             exit(withError: ExitStatus(error.code).exitCode)
         } catch {

@@ -1,6 +1,7 @@
 #if CommandLineTool
 import Foundation
 import Sluice
+import SluiceSQLite
 import Subprocess
 import TestSupport
 import Testing
@@ -67,6 +68,123 @@ import Testing
         #expect(more.contains("3 commands run at a time"), "\(more)")
         _ = try await place.sluice("retry", "--all")
         #expect(try await !run("--discipline", "concurrent:8").contains("at a time"))
+    }
+
+    @Test("It says why fewer run at a time than asked also if the actions come after its start, and once")
+    func later() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let script = "echo started; read line < '\(try place.makePipe("never"))'"
+        let arguments = ["run", "--file", place.path, "--exec", script, "--grace", "0"]
+        var said: [String] = []
+        let status = try await Tool.follow(arguments + ["--concurrency", "8"]) { line, send in
+            if line == "started" { return try await place.enqueue("q", "q", "q") }
+            said.append(line)
+            if said.count == 1 { try send(.terminate) }
+        }
+        #expect(status == .exited(0))
+        // As many as there are at that moment.
+        let remark =
+            #/sluice: 1 command runs at a time, as all [234] actions are in the queue 'q', which keeps .+/#
+        #expect(said.first?.wholeMatch(of: remark) != nil, "\(said)")
+        #expect(said.count { $0.contains("at a time") } == 1, "\(said)")
+    }
+
+    @Test("It says that more could run than there are processors also if the actions come after its start")
+    func processorsLater() async throws {
+        let place = try Workplace()
+        let count = ProcessInfo.processInfo.activeProcessorCount
+        try await place.enqueue("w")
+        let script = "echo started; read line < '\(try place.makePipe("never"))'"
+        var (isAsked, said) = (false, [String]())
+        let arguments = ["run", "--file", place.path, "--exec", script, "--grace", "0"]
+        let status = try await Tool.follow(arguments) { line, send in
+            if line == "started" {
+                guard !isAsked else { return }
+                isAsked = true
+                for number in 1...count { try await place.enqueue("w/\(number)") }
+            } else {
+                said.append(line)
+                if said.count == 1 { try send(.terminate) }
+            }
+        }
+        #expect(status == .exited(0))
+        #expect(said.first?.contains("as many as there are processors") == true, "\(said)")
+    }
+
+    @Test("A discipline that allows more than may run is a matter only if so many actions could run")
+    func slots() async throws {
+        let place = try Workplace()
+        func run(_ more: String...) async throws -> String {
+            let rules = ["--concurrency", "2", "--discipline", "concurrent:4"]
+            let arguments = ["run", "--file", place.path, "--exec", "true", "--until-empty"]
+            return try await Tool.run(arguments + rules + more).errors
+        }
+        try await place.enqueue("q")
+        #expect(try await run() == "")
+        try await place.enqueue("q", "q", "q")
+        let more = try await run()
+        #expect(
+            more == "sluice: 2 commands run at the same time, where the discipline allows 4: "
+                + "give --concurrency 4\n"
+        )
+    }
+
+    @Test("A run with --pipe speaks of actions, as it has one command")
+    func pipe() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let answer =
+            #"read line; echo '{"id":1,"outcome":"success"}'; read line; "#
+            + #"echo '{"id":2,"outcome":"success"}'; cat"#
+        let run = try await place.sluice("run", "--pipe", answer, "--concurrency", "4", "--until-empty")
+        #expect(run.status == .exited(0), "\(run)")
+        #expect(run.errors.hasPrefix("sluice: 1 action runs at a time, as all 2 actions"), "\(run)")
+    }
+
+    @Test("If the file goes, a run says so once, and its last line counts what it has done")
+    func gone() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q")
+        let script = "test $SLUICE_ID = 1 || rm '\(place.path)'*"
+        let run = try await place.sluice("run", "--exec", script)
+        #expect(run.status == .exited(74), "\(run)")
+        let lines = run.allErrors.split(separator: "\n")
+        #expect(lines.count == 2, "\(run)")
+        #expect(lines.first?.contains("was renamed or removed") == true, "\(run)")
+        // The second may have been settled in the file that is gone.
+        #expect(lines.last?.wholeMatch(of: /sluice: [12] done, 0 retried, 0 failed/) != nil, "\(run)")
+    }
+
+    @Test("While another connection keeps the write lock from a run that starts, it says who that is")
+    func locked() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let connection = try Connection(path: place.path, mode: .write)
+        try connection.beginImmediate()
+        var lines: [String] = []
+        let arguments = ["run", "--file", place.path, "--exec", "echo ran", "--until-empty"]
+        let status = try await Tool.follow(arguments) { line, _ in
+            lines.append(line)
+            if lines.count == 1 { connection.rollback() }
+        }
+        #expect(status == .exited(0), "\(lines)")
+        #expect(lines.first?.contains("process \(getpid()) ") == true, "\(lines)")
+        #expect(lines.dropFirst() == ["ran"])
+    }
+
+    @Test("A call that the write lock keeps from its work names who holds it", arguments: [true, false])
+    func lockedOut(isRun: Bool) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let connection = try Connection(path: place.path, mode: .write)
+        try connection.beginImmediate()
+        let words = isRun ? ["run", "--exec", "true", "--for", "5s"] : ["skip", "q"]
+        let result = try await Tool.run(words + ["--file=\(place.path)"])
+        connection.rollback()
+        #expect(result.status == .exited(75), "\(result)")
+        let last = result.errors.split(separator: "\n").last ?? ""
+        #expect(last.hasPrefix("sluice: process \(getpid()) (") && last.contains("holds the write lock"))
     }
 
     @Test("Spans are written alike in all options")

@@ -1,18 +1,10 @@
 #if CommandLineTool
 internal import Sluice
 
-/// Remarks of a run: at its start on its concurrency, now and then on its progress, and at its end on its
-/// result.
+/// Remarks of a run: on its concurrency, now and then on its progress, and at its end on its result.
 struct RunSummary: Sendable {
     /// How often a run says how far it is: on a terminal, and in a log.
     private static let interval: Duration = Terminal.showsProgress ? .seconds(10) : .seconds(60)
-
-    /// Why a run has its concurrency.
-    enum Reason {
-        case option
-        case processors
-        case `default`
-    }
 
     let broker: Broker
     let patterns: [QueuePattern]
@@ -24,67 +16,43 @@ struct RunSummary: Sendable {
         deadBefore = try await broker.engine.deadLetterCount()
     }
 
-    /// Says why fewer commands run at the same time than were asked for.
+    /// Runs the queues: remarks on what it does, and counts at its end what it has done.
     ///
-    /// - Parameters:
-    ///   - concurrency: How many may run at the same time.
-    ///   - reason: Why it is that number.
-    ///   - rules: How many of a queue may.
-    ///   - isServer: Whether the queues are on a server.
-    func remark(_ concurrency: Int, by reason: Reason, _ rules: RunRules, isServer: Bool) async throws {
-        let slots = rules.discipline.map(\.discipline.slots).max() ?? 1
-        if slots > concurrency {
-            return Terminal.remark(
-                "\(concurrency) commands run at the same time, where the discipline allows \(slots): "
-                    + "give --concurrency \(slots)"
-            )
+    /// The counts are the last line also if the run ends by an error.
+    func follow<Result>(
+        _ concurrency: ConcurrencyRemark,
+        _ run: () async throws -> Result
+    ) async throws -> Result {
+        let isSaid = try await concurrency.say()
+        try await remarkIfNothingMatches()
+        let progress = Task { await showProgress() }
+        let later = Task { if !isSaid { await concurrency.sayLater() } }
+        let lock = Task { await LockRemark.sayWhoDelays(broker) }
+        let remarks = [progress, later, lock]
+        defer { for task in remarks { task.cancel() } }
+        do {
+            let result = try await run()
+            for task in remarks { task.cancel() }
+            try await finish()
+            return result
+        } catch let error as SluiceError {
+            guard let counts = line(broker.statistics) else { throw error }
+            LockRemark.report(error)
+            Terminal.remark(counts)
+            throw Failure(ExitStatus(error.code))
         }
-        if reason == .processors { return try await remarkOnProcessors(concurrency, rules) }
-        guard reason == .option else { return }
-        var found: [QueueName: QueueStatus] = [:]
-        for pattern in patterns where found.count < concurrency {
-            for status in try await broker.statuses(matching: pattern, in: nil, limit: concurrency) {
-                found[status.queue] = status
-            }
-        }
-        let count = found.values.reduce(0) { $0 + $1.depth }
-        let beside = try found.values.reduce(0) { $0 + min($1.depth, try rules.slots(of: $1.queue)) }
-        guard beside < min(count, concurrency) else { return }
-        let queue = found.keys.first.map { Visible.text($0.rawValue) } ?? ""
-        let place =
-            found.count == 1 ? "the queue '\(queue)', which keeps" : "\(found.count) queues, which keep"
-        let discipline = isServer ? "" : "give --discipline concurrent:\(concurrency), or "
-        Terminal.remark(
-            "\(beside == 1 ? "1 command runs" : "\(beside) commands run") at a time, as all \(count) actions "
-                + "are in \(place) their order: for \(concurrency) at a time \(discipline)enqueue with "
-                + "--queue-field"
-        )
-    }
-
-    /// The states of queues whose actions could start now.
-    private static let mayRun: Set<QueueStatus.State> = [.ready, .running, .stopped]
-
-    /// Says that more could run than there are processors.
-    private func remarkOnProcessors(_ concurrency: Int, _ rules: RunRules) async throws {
-        var count = 0
-        for pattern in patterns where count <= concurrency {
-            count += try await broker.statuses(matching: pattern, in: Self.mayRun, limit: concurrency + 1)
-                .reduce(0) { $0 + min($1.depth, try rules.slots(of: $1.queue)) }
-        }
-        guard count > concurrency else { return }
-        let commands =
-            concurrency == 1 ? "1 command runs at a time" : "\(concurrency) commands run at the same time"
-        Terminal.remark("\(commands), as many as there are processors: for more give --concurrency")
     }
 
     /// Says that what was chosen matches no queue that has actions, if there are such queues.
-    func remarkIfNothingMatches() async throws {
+    private func remarkIfNothingMatches() async throws {
         guard !patterns.contains(.all), try await broker.hasQueues(matching: .all) else { return }
+        for pattern in patterns where try await broker.hasQueues(matching: pattern) { return }
+        RemarkLogHandler.hasSaid(patterns)
         try await broker.remarkIfNone(matches: patterns)
     }
 
     /// Says how far the run is, whenever that has changed, until the task is cancelled.
-    func showProgress() async {
+    private func showProgress() async {
         var last: Statistics?
         while !Task.isCancelled {
             do { try await Task.sleep(for: Self.interval) } catch { return }
@@ -122,7 +90,7 @@ struct RunSummary: Sendable {
     private static let errorLength = 200
 
     /// Counts in one line the attempts by their outcome, and new dead letters, if there are any.
-    func finish() async throws {
+    private func finish() async throws {
         let counts = line(broker.statistics)
         // Also those of actions that never started, as they had expired.
         let dead = try await max(broker.engine.deadLetterCount() - deadBefore, 0)
@@ -154,6 +122,6 @@ struct RunSummary: Sendable {
 
 extension Statistics {
     /// Attempts that have not ended.
-    fileprivate var running: Int { max(started - succeeded - retried - failed - released - removed, 0) }
+    var running: Int { max(started - succeeded - retried - failed - released - removed, 0) }
 }
 #endif

@@ -23,7 +23,7 @@ extension CompletionKind {
     private static let limit = 200
 
     /// Returns the value of an option.
-    private static func value(of names: [String], in words: [String]) -> String? {
+    static func value(of names: [String], in words: [String]) -> String? {
         for (word, next) in zip(words, words.dropFirst() + [""]) {
             if names.contains(word) { return next }
             for name in names where word.hasPrefix(name + "=") && name.hasPrefix("--") {

@@ -82,16 +82,14 @@ struct Drain: AsyncParsableCommand {
                 stop: stop
             )
             let summary = try await RunSummary(broker: broker, patterns: policy.patterns)
-            try await policy.remark(by: summary, isExec: isExec, isServer: store.isServer)
-            try await summary.remarkIfNothingMatches()
-            let progress = Task { await summary.showProgress() }
-            if store.isServer {
-                try await drainServer(run)
-            } else {
-                try await drain(broker, run)
+            let remark = policy.concurrencyRemark(broker, isExec: isExec, isServer: store.isServer)
+            try await summary.follow(remark) {
+                if store.isServer {
+                    try await drainServer(run)
+                } else {
+                    try await drain(broker, run)
+                }
             }
-            progress.cancel()
-            try await summary.finish()
             let status = try await Leftovers.report(broker, policy.patterns, isLimited: true)
             await broker.close()
             keeper.close()

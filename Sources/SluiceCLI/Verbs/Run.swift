@@ -151,12 +151,8 @@ struct Run: AsyncParsableCommand {
                 stop: stop
             )
             let summary = try await RunSummary(broker: broker, patterns: policy.patterns)
-            try await policy.remark(by: summary, isExec: isExec, isServer: store.isServer)
-            try await summary.remarkIfNothingMatches()
-            let progress = Task { await summary.showProgress() }
-            let status = try await runQueues(run)
-            progress.cancel()
-            try await summary.finish()
+            let remark = policy.concurrencyRemark(broker, isExec: isExec, isServer: store.isServer)
+            let status = try await summary.follow(remark) { try await runQueues(run) }
             await broker.close()
             keeper.close()
             if status != .success { throw Failure(status) }
