@@ -97,7 +97,7 @@ struct SluiceCommand: AsyncParsableCommand {
         }
         let advice =
             Verbs.adviceOnOption(among: arguments) ?? Verbs.adviceOnFile(text, among: arguments)
-            ?? Verbs.adviceOnArgument(text, of: arguments.first)
+            ?? Verbs.adviceOnQueue(text, among: Array(arguments))
         if let advice { Terminal.remark(advice) }
         exit(withError: ExitStatus.usage.exitCode)
     }

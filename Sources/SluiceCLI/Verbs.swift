@@ -53,15 +53,47 @@ enum Verbs {
         return path.map { "\(Visible.text($0)) is given as --file \(Visible.text($0))" }
     }
 
-    /// Verbs that take queues by an option alone.
-    private static let byOption: Set<String> = [
-        "enqueue", "run", "drain", "queues", "actions", "holds", "watch", "export", "dead",
-    ]
+    /// Returns what to say besides the parser's message about a queue that is not given as its verb takes it.
+    static func adviceOnQueue(_ message: String, among arguments: [String]) -> String? {
+        let (command, words) = command(named: arguments)
+        guard !words.isEmpty else { return nil }
+        let verb = words.joined(separator: " ")
+        let help = SluiceCommand.helpMessage(for: command)
+        let hasOption = help.contains("\n  --queue <")
+        let argument = help.firstMatch(of: #/\nARGUMENTS:\n  <([^>]+)>/#)?.1
+        let isArgument = argument?.contains(#/queue|pattern/#) == true
+        if !hasOption, isArgument, let queue = value(of: "--queue", in: arguments) {
+            return "the queue is given as the argument here: `sluice \(verb) '\(Visible.text(queue))'`"
+        }
+        let word = arguments.first { message.contains("'\($0)' is no number as the tool shows it") }
+        if message.contains("nexpected argument") || word != nil, hasOption {
+            return "queues are given with --queue here"
+        }
+        guard let word, Int(word) == nil, argument == "id" else { return nil }
+        let list = words.first == "dead" ? "dead list" : "actions"
+        return "it takes numbers; `sluice \(list) --queue '\(Visible.text(word))'` lists them"
+    }
 
-    /// Returns what to say besides the parser's message about an argument that may be meant as a queue.
-    static func adviceOnArgument(_ message: String, of verb: String?) -> String? {
-        guard let verb, byOption.contains(verb), message.contains("nexpected argument") else { return nil }
-        return "queues are given with --queue here"
+    /// Returns the command that arguments begin with, and its names.
+    private static func command(
+        named arguments: [String]
+    ) -> (command: any ParsableCommand.Type, names: [String]) {
+        var (command, names): (any ParsableCommand.Type, [String]) = (SluiceCommand.self, [])
+        for word in arguments {
+            let next = command.configuration.subcommands.first { $0._commandName == word }
+            guard let next else { break }
+            command = next
+            names.append(word)
+        }
+        return (command, names)
+    }
+
+    private static func value(of option: String, in arguments: [String]) -> String? {
+        for (index, word) in arguments.enumerated() {
+            if word.hasPrefix("\(option)=") { return String(word.dropFirst(option.count + 1)) }
+            if word == option, index + 1 < arguments.count { return arguments[index + 1] }
+        }
+        return nil
     }
 
     /// Returns the similar verbs, in quotes; `nil` if none is similar.
