@@ -55,4 +55,15 @@ extension QueueName {
         return queue
     }
 }
+
+extension QueuePattern.Form {
+    /// Whether some queue can match both.
+    func overlaps(_ other: Self) -> Bool {
+        switch (self, other) {
+        case (.exact(let queue), _): other.matches(queue)
+        case (_, .exact(let queue)): matches(queue)
+        case (.prefix(let own), .prefix(let others)): own.starts(with: others) || others.starts(with: own)
+        }
+    }
+}
 #endif

@@ -90,7 +90,7 @@ import Testing
 
     @Test(
         "A queue as an argument leads to --queue",
-        arguments: ["queues", "actions", "export", "holds"]
+        arguments: ["queues", "actions", "export"]
     )
     func queueArgument(verb: String) async throws {
         let result = try await Tool.run([verb, "--file", "q.sqlite", "a.example"])

@@ -126,7 +126,8 @@ import Testing
         for (arguments, names) in [
             (["--state", "parked"], ["parked"]),
             (["--state", "held", "--state", "parked"], ["parked", "held"]),
-            (["--state", "no-route"], []), (["--because", "gate"], ["gate"]),
+            (["--state", "no-route"], []), (["--state", "no route"], []),
+            (["--because", "gate"], ["gate"]),
             (["--because", "no-route"], []),
             (["--because", "Such Room"], ["parked"]), (["--because", "WIFI"], ["gate"]),
             (["--because", "held"], ["held"]), (["--because", "by ops", "--state", "gate"], []),
@@ -142,6 +143,54 @@ import Testing
         ] {
             let wrong = try await Tool.run(["queues", "--file", place.path] + arguments)
             #expect(wrong.status == .exited(64), "\(wrong)")
+        }
+    }
+
+    @Test("A list that is empty says so, as a line of its own, and with --json is no line")
+    func empty() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        for (verb, sentence) in [
+            (["holds"], "no queue is held"), (["gate", "list"], "no gate has been opened or closed"),
+            (["dead", "list"], "there are no dead letters"),
+        ] {
+            let list = try await Tool.run(verb + ["--file", place.path])
+            #expect(list.status == .exited(0) && list.errors == "sluice: \(sentence)\n", "\(list)")
+            let json = try await Tool.run(verb + ["--json", "--file", place.path])
+            #expect(json.output == "", "\(json)")
+        }
+    }
+
+    @Test("holds lists those of a queue or prefix, as its argument or by --queue")
+    func holdsOfQueue() async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/a")
+        for pattern in ["mail/*", "mail/a", "chat", "*"] { _ = try await place.sluice("pause", pattern) }
+        for (words, found) in [
+            (["mail/a"], [1, 2, 4]), (["--queue", "mail/a"], [1, 2, 4]), (["mail/b"], [1, 4]),
+            (["mail/*"], [1, 2, 4]), (["mail/a/*"], [1, 4]), (["chat"], [3, 4]), (["*"], [1, 2, 3, 4]),
+        ] {
+            let list = try await Tool.run(["holds", "--json", "--file", place.path] + words)
+            #expect(try list.objects().map { $0["id"] as? Int } == found, "\(words) \(list)")
+        }
+        let none = try await Tool.run(["holds", "--file", place.path, "a", "--queue", "b"])
+        #expect(none.status == .exited(64), "\(none)")
+    }
+
+    @Test(
+        "retry and retrying are the same state, as `show --id` has the second word",
+        arguments: ["--state", "--because"]
+    )
+    func spellings(option: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("q")
+        let delays = ["--retry-delay", "1h", "--retry-limit", "1h", "--for", "2s"]
+        _ = try await Tool.run(["run", "--file", place.path, "--exec", "exit 75"] + delays)
+        let state = try await place.sluice("show", "--id", "1", "--json").objects().first?["state"]
+        #expect(state as? String == "retrying")
+        for word in ["retry", "retrying"] {
+            let found = try await place.sluice("queues", "--json", option, word)
+            #expect(try found.objects().map { $0["queue"] as? String } == ["q"], "\(word) \(found)")
         }
     }
 

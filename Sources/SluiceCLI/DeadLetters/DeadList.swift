@@ -32,6 +32,15 @@ struct DeadList: AsyncParsableCommand, Look {
     /// How much of an error a row shows.
     private static let errorLength = 60
 
+    /// Says that there is nothing to list.
+    private var lack: String {
+        if selection.pattern != .all {
+            return "no dead letter is of a queue that matches '\(Visible.text(selection.queue))'"
+        }
+        return cause.map { "there are no dead letters with the cause \($0.rawValue)" }
+            ?? "there are no dead letters"
+    }
+
     func run() async throws {
         let found = try await store.withReader { broker in
             try await broker.deadLetters(
@@ -41,15 +50,14 @@ struct DeadList: AsyncParsableCommand, Look {
                 limit: selection.readLimit
             )
         }
-        if found.isEmpty, selection.pattern != .all {
-            Terminal.remark("no dead letter is of a queue that matches '\(Visible.text(selection.queue))'")
-        }
+        if found.isEmpty { Terminal.remark(lack) }
         let letters = selection.cut(found, named: "dead letters")
         guard !output.json else { return Terminal.answer(letters.map { JSONText.object($0.members) }) }
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
-            .init(heading: "KIND"),
-            .init(heading: "ATTEMPTS", isNumber: true), .init(heading: "DIED AT"), .init(heading: "CAUSE"),
+            .init(heading: "KIND", isExtra: true),
+            .init(heading: "ATTEMPTS", isNumber: true, isExtra: true),
+            .init(heading: "DIED AT", hasTimes: true), .init(heading: "CAUSE"),
             .init(heading: "ERROR"),
         ])
         for letter in letters {

@@ -10,8 +10,9 @@ extension ActionSummary {
     static func table(_ actions: some Sequence<ActionSummary>, at now: Date = Date()) -> Table {
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
-            .init(heading: "KIND"),
-            .init(heading: "SORT KEY"), .init(heading: "ATTEMPTS", isNumber: true), .init(heading: "STATE"),
+            .init(heading: "KIND", isExtra: true), .init(heading: "SORT KEY", isExtra: true),
+            .init(heading: "ATTEMPTS", isNumber: true, isExtra: true),
+            .init(heading: "STATE", hasTimes: true),
             .init(heading: "PAYLOAD"),
         ])
         for action in actions {

@@ -52,8 +52,12 @@ extension Because {
 
 extension QueueStatus {
     /// The text of ``QueueStatus/reason`` for one line; as ``Because/brief(at:)``.
-    func briefReason(at now: Date? = nil) -> String {
-        let first = because.first?.brief(at: now) ?? ""
+    ///
+    /// - Parameter isShort: Whether times are to the second.
+    func briefReason(at now: Date? = nil, isShort: Bool = false) -> String {
+        var first = because.first?.brief(at: now) ?? ""
+        // The reason of a parked queue has no time, and may quote one of the error.
+        if isShort, state != .parked { first = Times.toSecond(first) }
         return untoldError.map { "\(first); \(Because.end(of: $0))" } ?? first
     }
 }

@@ -31,8 +31,8 @@ extension FailedAttempt {
         guard !history.isEmpty else { return [] }
         var table = Table([
             .init(heading: "ATTEMPT", isNumber: true), .init(heading: "OUTCOME"),
-            .init(heading: "STARTED AT"),
-            .init(heading: "ENDED AT"), .init(heading: "ERROR", cut: .wrapped),
+            .init(heading: "STARTED AT", hasTimes: true),
+            .init(heading: "ENDED AT", hasTimes: true), .init(heading: "ERROR", cut: .wrapped),
         ])
         for attempt in history {
             table.add([

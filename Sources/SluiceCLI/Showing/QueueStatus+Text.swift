@@ -7,16 +7,21 @@ extension QueueStatus {
     /// The longest reason in a table.
     private static let reasonWidth = 200
 
-    static func table(_ queues: some Sequence<QueueStatus>) -> Table {
+    /// - Parameter isShort: Whether times are to the second.
+    static func table(
+        _ queues: some Sequence<QueueStatus>,
+        isShort: Bool = Terminal.columns != nil
+    ) -> Table {
         var table = Table([
             .init(heading: "QUEUE", cut: .middle), .init(heading: "DEPTH", isNumber: true),
             .init(heading: "STATE"),
-            .init(heading: "HEAD", isNumber: true), .init(heading: "KIND"),
-            .init(heading: "ATTEMPT", isNumber: true), .init(heading: "OLDEST", isNumber: true),
+            .init(heading: "HEAD", isNumber: true), .init(heading: "KIND", isExtra: true),
+            .init(heading: "ATTEMPT", isNumber: true, isExtra: true),
+            .init(heading: "OLDEST", isNumber: true),
             .init(heading: "BECAUSE", cut: .end),
         ])
         for queue in queues {
-            let reason = DisplayWidth.cut(Visible.text(queue.briefReason()), reasonWidth)
+            let reason = DisplayWidth.cut(Visible.text(queue.briefReason(isShort: isShort)), reasonWidth)
             table.add(
                 [
                     queue.queue.rawValue, String(queue.depth), queue.state.rawValue,

@@ -6,6 +6,10 @@ struct Table {
         let heading: String
         var isNumber = false
         var cut: Cut?
+        /// Whether its values have times, which a terminal shows to the second.
+        var hasTimes = false
+        /// Whether a terminal leaves it out if the last column has little room.
+        var isExtra = false
     }
 
     /// What a narrow terminal leaves out of a value.
@@ -18,7 +22,7 @@ struct Table {
         case wrapped
     }
 
-    let columns: [Column]
+    private(set) var columns: [Column]
     private var rows: [(cells: [String], styles: [Int: Paint.Style])] = []
 
     init(_ columns: [Column]) {
@@ -36,9 +40,11 @@ struct Table {
     ///
     /// - Parameter width: The columns of the terminal; `nil` cuts nothing.
     func lines(_ paint: Paint = Paint(isOn: false), width: Int? = Terminal.columns) -> [String] {
+        if let width, let narrower = narrower(width) { return narrower.lines(paint, width: width) }
         let headings = columns.indices.map { ($0, Paint.Style.bold) }
         let all: [(cells: [String], styles: [Int: Paint.Style])] =
-            [(columns.map(\.heading), Dictionary(uniqueKeysWithValues: headings))] + rows
+            [(columns.map(\.heading), Dictionary(uniqueKeysWithValues: headings))]
+            + (width == nil ? rows : rows.map { (toSecond($0.cells), $0.styles) })
         let cells = width.map { fit(all.map(\.cells), $0) } ?? all.map(\.cells)
         let widths = self.widths(of: cells)
         return zip(cells, all).flatMap { row, entry in
@@ -46,7 +52,7 @@ struct Table {
                 return [line(row, entry.styles, widths, paint, width)]
             }
             let others = widths.dropLast().reduce(0) { $0 + $1 + 2 }
-            guard width - others < min(Self.leastEnd, DisplayWidth.of(end)) else {
+            guard width - others < min(Self.leastWrapped, DisplayWidth.of(end)) else {
                 let parts = DisplayWidth.wrapWords(end, width - others)
                 let indent = String(repeating: " ", count: others)
                 return [line(Array(row.dropLast()) + [parts[0]], entry.styles, widths, paint, width)]
@@ -84,6 +90,30 @@ struct Table {
         return line
     }
 
+    /// Returns the table without the extra column that is missed least, if the last one needs its room.
+    private func narrower(_ width: Int) -> Table? {
+        let natural = widths(of: [columns.map(\.heading)] + rows.map { toSecond($0.cells) })
+        let room = room(besideNamesOf: Self.usualName, natural, width)
+        guard room < min(natural.last ?? 0, Self.leastEnd) else { return nil }
+        let extra = columns.indices.filter { columns[$0].isExtra }
+        let isEmpty = { (column: Int) in rows.allSatisfy { $0.cells[column].isEmpty } }
+        guard let column = extra.first(where: isEmpty) ?? extra.last else { return nil }
+        var table = self
+        table.columns.remove(at: column)
+        table.rows = rows.map { row in
+            var row = row
+            row.cells.remove(at: column)
+            let styles = row.styles.filter { $0.key != column }.map { ($0 < column ? $0 : $0 - 1, $1) }
+            row.styles = Dictionary(uniqueKeysWithValues: styles)
+            return row
+        }
+        return table
+    }
+
+    private func toSecond(_ cells: [String]) -> [String] {
+        zip(columns, cells).map { $0.hasTimes ? Times.toSecond($1) : $1 }
+    }
+
     private func widths(of rows: [[String]]) -> [Int] {
         columns.indices.map { column in rows.map { DisplayWidth.of($0[column]) }.max() ?? 0 }
     }
@@ -115,9 +145,13 @@ struct Table {
     }
 
     private static let leastName = 8
+    /// The columns of a name that is still known, for which extra columns are left out.
+    private static let usualName = 20
 
     /// The room that the last column should have.
-    private static let leastEnd = 20
+    private static let leastEnd = 32
+    /// With less room, the last column goes on under its row.
+    private static let leastWrapped = 20
 
     private func fit(_ row: [String], _ cut: Cut, _ width: Int) -> [String] {
         zip(columns, row).map { column, cell in

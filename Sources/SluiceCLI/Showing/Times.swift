@@ -16,6 +16,9 @@ enum Times {
         DateTime(microseconds: time.microseconds).text ?? String(time.microseconds)
     }
 
+    /// Returns a text with its times to the second, as a terminal has no room for more.
+    static func toSecond(_ text: String) -> String { text.replacing(#/(:\d\d)\.\d{6}Z/#) { "\($0.1)Z" } }
+
     static func text(_ date: Date) -> String { text(Timestamp(date)) }
 
     /// Returns the largest unit of a duration: `3 s`, `5 min`, `7 h`, `4 d`.

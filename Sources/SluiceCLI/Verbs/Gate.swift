@@ -41,10 +41,12 @@ struct Gate: AsyncParsableCommand {
 
         func run() async throws {
             let gates = try await store.withReader { try await $0.gates() }
+            if gates.isEmpty { Terminal.remark("no gate has been opened or closed") }
             guard !output.json else { return Terminal.answer(gates.map(Self.json)) }
             var table = Table([
-                .init(heading: "GATE"), .init(heading: "STATE"), .init(heading: "SINCE"),
-                .init(heading: "KEPT"), .init(heading: "OPENS"),
+                .init(heading: "GATE", cut: .middle), .init(heading: "STATE"),
+                .init(heading: "SINCE", hasTimes: true), .init(heading: "KEPT"),
+                .init(heading: "OPENS", hasTimes: true),
             ])
             for gate in gates {
                 table.add(

@@ -7,26 +7,49 @@ struct Holds: AsyncParsableCommand, Look {
     static let configuration = CommandConfiguration(
         abstract: "List the holds: who holds which queues, since when and why.",
         discussion: """
+            With a queue, those that cover it; with a prefix, those that cover any queue with it. \
             `sluice resume` ends a hold, by its queue or prefix as it stands here, or by --id and number. \
             With --json: id, queue, holder, reason, since, until.
 
             Example:
               sluice holds --file q.sqlite
+              sluice holds --file q.sqlite mail/ada
 
             \(ExitStatus.help)
             """
     )
 
     @OptionGroup var store: StoreOption
+    @Argument(
+        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
+        completion: .queueNames
+    )
+    var name: String?
+
+    @Option(help: ArgumentHelp("The same as an option.", valueName: "pattern"), completion: .queueNames)
+    var queue: String?
+
     @OptionGroup var output: OutputOption
 
+    func validate() throws {
+        if name != nil && queue != nil { throw ValidationError("give the queue once") }
+    }
+
     func run() async throws {
+        let pattern = QueuePattern(name ?? queue ?? "*")
+        let form = try pattern.form()
         let holds = try await store.withReader { try await $0.holds() }
+            .filter { try $0.pattern.form().overlaps(form) }
+        if holds.isEmpty {
+            let place = pattern == .all ? "no queue" : "no queue of '\(Visible.text(pattern.rawValue))'"
+            Terminal.remark("\(place) is held")
+        }
         guard !output.json else { return Terminal.answer(holds.map(Self.json)) }
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
             .init(heading: "HOLDER"),
-            .init(heading: "SINCE"), .init(heading: "UNTIL"), .init(heading: "REASON"),
+            .init(heading: "SINCE", hasTimes: true), .init(heading: "UNTIL", hasTimes: true),
+            .init(heading: "REASON", cut: .wrapped),
         ])
         for hold in holds {
             table.add([

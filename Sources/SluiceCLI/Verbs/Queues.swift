@@ -79,18 +79,24 @@ struct Queues: AsyncParsableCommand, Look {
             in: isListed ? states : states ?? Set(QueueStatus.State.allCases),
             limit: isListed ? selection.readLimit : max(selection.readLimit, Self.readLimit)
         )
-        if let because { found.removeAll { !$0.isBecause(of: because) } }
+        if let because {
+            // A state in another spelling, or any text.
+            let words = Set([because, StateChoice(argument: because)?.state.rawValue ?? because])
+            found.removeAll { queue in !words.contains { queue.isBecause(of: $0) } }
+        }
         // They are read by name.
         return sort == .name ? found : found.sorted(by: sort.isBefore)
     }
 }
 
-/// A state of queues on the command line: `no-route` or `no route`.
+/// A state of queues on the command line: `no-route` or `no route`, `retry` or `retrying`.
 struct StateChoice: ExpressibleByArgument {
     let state: QueueStatus.State
 
     init?(argument: String) {
-        let word = String(argument.map { $0 == "-" ? " " : $0 })
+        let spelled = String(argument.map { $0 == "-" ? " " : $0 })
+        // `show --id` says it of the action.
+        let word = spelled == "retrying" ? QueueStatus.State.retry.rawValue : spelled
         guard let state = QueueStatus.State(rawValue: word), state != .empty else { return nil }
         self.state = state
     }
