@@ -31,7 +31,8 @@ struct ConcurrencyRemark: Sendable {
     ///
     /// - Returns: Whether it was said.
     func say() async throws -> Bool {
-        guard let text = try await text() else { return false }
+        // The last line of a run counts what it has done.
+        guard let text = try await text(), !Task.isCancelled else { return false }
         Terminal.remark(text)
         return true
     }
@@ -50,6 +51,8 @@ struct ConcurrencyRemark: Sendable {
             }
             // What cannot be read now is read again later.
             if let isSaid = try? await say(), isSaid { return }
+            // At the end of such a run few queues are left, which needs no words.
+            if reason == .option, now.running >= concurrency { return }
             (pause, started) = (min(pause * 2, Self.longestPause), now.started)
         }
     }
