@@ -164,7 +164,7 @@ extension RunPolicy {
     }
 
     /// Returns what says why fewer actions run at the same time than one may expect.
-    func concurrencyRemark(_ broker: any ToolBroker, isExec: Bool, isServer: Bool) -> ConcurrencyRemark {
+    func concurrencyRemark(_ broker: Broker, isExec: Bool, isServer: Bool) -> ConcurrencyRemark {
         ConcurrencyRemark(
             broker: broker,
             patterns: patterns,

@@ -36,9 +36,9 @@ enum LockRemark {
     /// Says who holds the write lock if a run that begins waits for it.
     ///
     /// Later the broker logs it.
-    static func sayWhoDelays(_ broker: any ToolBroker) async {
+    static func sayWhoDelays(_ broker: Broker) async {
         do { try await Task.sleep(for: patience) } catch { return }
-        guard let file = broker as? Broker, let health = try? await file.health() else { return }
+        guard let health = try? await broker.file?.health() else { return }
         guard health.lockedSince != nil, !Task.isCancelled, broker.statistics.started == 0 else { return }
         let holder = health.lockHolders.first.map { "process \(named($0))" } ?? "another connection"
         Terminal.remark("\(holder) holds the write lock; waiting for it")

@@ -10,7 +10,7 @@ struct ConcurrencyRemark: Sendable {
         case `default`
     }
 
-    let broker: any ToolBroker
+    let broker: Broker
     let patterns: [QueuePattern]
     /// How many actions may run at the same time.
     let concurrency: Int
