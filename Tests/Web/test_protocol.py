@@ -72,7 +72,7 @@ class Protocol(Served):
             self.assertIn("of ours", self.request("GET", path, Cookie=cookie, X_Forwarded_For="192.0.2.7")[2])
         line = self.log().strip()
         self.assertRegex(line, r"^sluice: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z An operator has acted: ")
-        self.assertIn("sluice.address=127.0.0.1, forwarded for 192.0.2.7", line)
+        self.assertIn('sluice.address="127.0.0.1, forwarded for 192.0.2.7"', line)
         # A payload that somebody sees has its line, once.
         self.assertEqual(self.sql("SELECT operator || ': ' || act FROM sluice_audit"),
                          "local: See the payload of action 1 of queue mail/1")
