@@ -694,19 +694,6 @@ BEGIN
 END
 $$;
 
--- Raises SL003 if arrays of a call do not have one length; NULL stands for an array of NULL.
-CREATE FUNCTION sluice_check_lengths(count integer, lengths integer[]) RETURNS void
-LANGUAGE plpgsql
-AS $$
-BEGIN
-    IF (count = ALL (array_remove(lengths, NULL))) IS NOT TRUE THEN
-        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
-            MESSAGE = 'the arrays of an enqueue do not have one length',
-            HINT = 'Give as many of each as there are queues, or NULL. Kinds and payloads are needed.';
-    END IF;
-END
-$$;
-
 -- Stores the keys of actions, none of which is refused.
 CREATE FUNCTION sluice_store_keys(queue_ids bigint[], keys text[], ids bigint[], key_keep interval[]) RETURNS void
 LANGUAGE plpgsql
@@ -792,11 +779,17 @@ BEGIN
     IF coalesce(cardinality(queues), 0) = 0 THEN
         RETURN;
     END IF;
-    PERFORM sluice_check_lengths(cardinality(queues), ARRAY[
-        coalesce(cardinality(kinds), 0), coalesce(cardinality(payloads), 0), cardinality(calls), cardinality(versions),
-        cardinality(sort_types), cardinality(sort_keys), cardinality(fixes_sort), cardinality(not_before),
-        cardinality(expires_at), cardinality(tags), cardinality(gates), cardinality(keys), cardinality(key_policies),
-        cardinality(key_keep), cardinality(traces), cardinality(depths)]);
+    IF (cardinality(queues) = ALL (array_remove(ARRAY[
+            coalesce(cardinality(kinds), 0), coalesce(cardinality(payloads), 0), cardinality(calls),
+            cardinality(versions), cardinality(sort_types), cardinality(sort_keys), cardinality(fixes_sort),
+            cardinality(not_before), cardinality(expires_at), cardinality(tags), cardinality(gates), cardinality(keys),
+            cardinality(key_policies), cardinality(key_keep), cardinality(traces), cardinality(depths)], NULL)))
+        IS NOT TRUE
+    THEN
+        RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
+            MESSAGE = 'the arrays of an enqueue do not have one length',
+            HINT = 'Give as many of each as there are queues, or NULL. Kinds and payloads are needed.';
+    END IF;
     PERFORM sluice_check_actions(kinds, versions, payloads, sort_types, sort_keys, not_before, expires_at, tags, gates,
                                  keys, key_policies, key_keep, depths);
     before := sluice_limit_waits();

@@ -126,7 +126,7 @@ def paths(db):
     # Functions that are inlined, or name no table, have none; and those that others alone call, with a path of theirs.
     states = ["sluice_step_state", "sluice_batch", "sluice_entry"]
     inner = (
-        "sleep sleep_for_locked sleep_for_gate start_by_rate ring limit_waits is_too_deep check_lengths check_actions"
+        "sleep sleep_for_locked sleep_for_gate start_by_rate ring limit_waits is_too_deep check_actions"
         " needs_care store_keys take_token lock_lanes_of take_ready next_due"
     ).split()
     without = db.column(
