@@ -161,7 +161,7 @@ MUTANTS = {
         ("0003", "LOCK TABLE sluice_pool_rows IN ROW SHARE MODE NOWAIT;\n        PERFORM", "PERFORM"),
     ),
     "acts that wait for lanes": Mutant(
-        "passing_over.acts_on_many", ("0004", "        PERFORM sluice_await_lanes(queues);\n", "        NULL;\n")
+        "passing_over.an_act_on_two_queues", ("0004", "        PERFORM sluice_await_lanes(queues);\n", "        NULL;\n")
     ),
     "dead workers one by one": Mutant(
         OPEN,

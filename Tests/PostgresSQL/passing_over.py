@@ -431,6 +431,29 @@ def acts_on_many(db):
     check("and leaves all as it was", db.count("action"), before)
 
 
+@group
+def an_act_on_two_queues(db):
+    """A move that waits for the queue that it goes to does not hold up the one that it comes from (G9)."""
+    worker = Worker(db)
+    for queue in ("from", "from", "to"):
+        db.enqueue(queue)
+    worker.step(free=0)
+    application, operator = hold(db, "to"), db.another()
+    operator.run("SET lock_timeout = '8s'")
+    second = db.value("SELECT max(id) FROM sluice_actions WHERE queue = 'from'")
+    act = operator.later(lambda: operator.value("SELECT sluice_move(%s, 'to')", second))
+    act.waits()
+    ran = set()
+    for _ in range(60):
+        ran |= {row.queue for row in worker.step()}
+        if ran:
+            break
+        time.sleep(0.05)
+    check("the queue that it comes from runs", ran, {"from"})
+    application.rollback()
+    check("and the move is done when the other is free", act.result(), "done")
+
+
 def fall_asleep(db, worker, reason):
     """How long it takes until all queues that wait sleep."""
     begin = time.monotonic()
