@@ -71,6 +71,12 @@ public struct Attempt: Sendable, Hashable, CustomStringConvertible {
         guard let settler else { throw SluiceError(.staleReceipt, "the attempt is of no broker") }
         try settler.origin.succeed(settler.action, in: connection)
     }
+
+    /// Throws if the attempt is of a server, which would take a connection of SQLite for one of libpq.
+    package func ensureFile() throws(SluiceError) {
+        guard let settler, !(settler.origin is FileAttemptOrigin) else { return }
+        throw SluiceError(.unsupported, "settling in a database of GRDB needs a broker on a file")
+    }
 }
 
 extension ActionID {

@@ -29,10 +29,10 @@ extension BackgroundCoordinator {
     }
 
     /// The executor of the coordinator's own work: that of the engine.
-    var executor: DispatchExecutor? { broker.fileEngine.engineExecutor }
+    var executor: DispatchExecutor? { engine.engineExecutor }
 
     private func followCommands(_ number: Int) async throws {
-        if !state.isRunning { await broker.fileEngine.releaseFile() }
+        if !state.isRunning { await engine.releaseFile() }
         var current: BrokerRun?
         var isToRun = false
         for await command in commands {
@@ -40,18 +40,18 @@ extension BackgroundCoordinator {
             case .run:
                 // This command is outdated: the state has changed since.
                 guard state.isRunning else { continue }
-                try await broker.file?.resume()
+                try await engine.resume()
                 isToRun = true
                 // If a stopped run has not ended yet, the next one begins after it.
                 if current == nil { current = start() }
             case .stop(let number):
                 isToRun = false
                 if let current { await stop(current) }
-                let wakes = broker.fileEngine.wakeCount
+                let wakes = engine.wakeCount
                 let work = await workLeft()
-                await broker.fileEngine.releaseFile()
+                await engine.releaseFile()
                 // Work that has arrived since need not be among the work that was read.
-                handle(.stopped(number, broker.fileEngine.wakeCount == wakes ? work : .now))
+                handle(.stopped(number, engine.wakeCount == wakes ? work : .now))
             case .brokerEnded(let run) where run === current:
                 try run.result?.get()
                 // Other code has stopped it.
@@ -96,7 +96,7 @@ extension BackgroundCoordinator {
     private func workLeft() async -> RemainingWork {
         do throws(SluiceError) {
             // The time may be over before the broker was resumed for it.
-            return try await broker.fileEngine.remainingWorkUnlessSuspended() ?? .now
+            return try await engine.remainingWorkUnlessSuspended() ?? .now
         } catch {
             broker.options.logger.debug("the work left is unknown", metadata: ["error": "\(error)"])
             return .now
@@ -107,7 +107,7 @@ extension BackgroundCoordinator {
         run?.isStopped = true
         run?.cancel()
         // Also for a handler that has outlived a stop, and whose outcome must be written.
-        try await broker.file?.resume()
+        try await engine.resume()
         guard let run else { return }
         await run.ended.wait()
         try run.result?.get()

@@ -56,6 +56,7 @@ public final class BackgroundCoordinator: Sendable {
     private static let longestPause: Duration = .seconds(1)
 
     let broker: Broker
+    let engine: FileEngine
     let options: BackgroundOptions
     private let extensionTime: any BackgroundExtension
     private let processingTime: any BackgroundProcessing
@@ -71,7 +72,7 @@ public final class BackgroundCoordinator: Sendable {
     ///   - processingTime: Requested if work is left. Processing time that the system has already begun
     ///     counts.
     ///   - options: How the time is used.
-    /// - Throws: `SluiceError.Code.invalidOptions`.
+    /// - Throws: `SluiceError.Code.invalidOptions`; `unsupported` for a broker on a server.
     public init(
         _ broker: Broker,
         extension extensionTime: any BackgroundExtension,
@@ -79,13 +80,14 @@ public final class BackgroundCoordinator: Sendable {
         options: BackgroundOptions = BackgroundOptions()
     ) throws(SluiceError) {
         try options.validate()
+        engine = try broker.fileEngine(for: "a background coordinator")
         self.broker = broker
         self.options = options
         self.extensionTime = extensionTime
         self.processingTime = processingTime
         life = Mutex(Life(machine: BackgroundStateMachine(options: options)))
         (commands, command) = AsyncStream.makeStream()
-        broker.fileEngine.onSuspension { [weak self] in self?.handle(.workCame($0)) }
+        engine.onSuspension { [weak self] in self?.handle(.workCame($0)) }
         processingTime.connect { [weak self] in
             self?.handle(.processingBegan)
         } expired: { [weak self] in
@@ -111,7 +113,7 @@ public final class BackgroundCoordinator: Sendable {
     }
 
     /// Begins to leave the foreground; an extension is held, or refused, when it returns.
-    func leave() { handle(.leftForeground(broker.fileEngine.workAhead)) }
+    func leave() { handle(.leftForeground(engine.workAhead)) }
 
     /// Waits until no stop is in progress.
     func stopped() async {
@@ -206,7 +208,7 @@ extension BackgroundCoordinator {
         let clock = broker.options.clock
         // Computed before the check, so that the time of the check counts.
         let time = clock.uptime + pause
-        let work = broker.fileEngine.workAhead
+        let work = engine.workAhead
         let timeLeft = processingTime.timeLeft
         let isInProgress = life.withLock { life in
             if life.machine.state == .processing { life.machine.timeLeft = timeLeft }
@@ -219,7 +221,7 @@ extension BackgroundCoordinator {
         await withTaskGroup(of: Void.self) { [broker] group in
             group.addTask { do { try await clock.sleep(untilUptime: time) } catch {} }
             // During the end of an earlier run, `waitUntilIdle()` returns at once.
-            if !broker.fileEngine.isStopping { group.addTask { await broker.waitUntilIdle() } }
+            if !engine.isStopping { group.addTask { await broker.waitUntilIdle() } }
             await group.next()
             group.cancelAll()
         }

@@ -52,8 +52,9 @@ extension Attempt {
     /// - Parameter database: A connection inside a transaction, to the broker's file.
     /// - Throws: `SluiceError` with `staleReceipt` when the attempt does not count any more: let the error
     ///   leave GRDB's `write`, which rolls back. Also `otherDatabase`, `noTransaction`, `databaseLocked`,
-    ///   `readOnly`, `closed`.
+    ///   `readOnly`, `closed`, `unsupported` for a broker on a server.
     public func succeed(in database: Database) throws(SluiceError) {
+        try ensureFile()
         try succeed(in: database.handle())
         database.notifyQueueChanges()
     }

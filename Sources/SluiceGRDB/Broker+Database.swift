@@ -33,6 +33,7 @@ extension Broker {
         _ options: EnqueueOptions = EnqueueOptions(),
         in database: Database
     ) throws(SluiceError) -> EnqueueReceipt {
+        _ = try fileEngine(for: "an enqueue in a database of GRDB")
         let receipt = try enqueue(action, options, in: database.handle())
         CommitNotice.give(to: self, of: database)
         return receipt
@@ -60,6 +61,7 @@ extension Broker {
         in database: Database,
         options: ((A) throws -> EnqueueOptions)? = nil
     ) throws -> [ActionID] {
+        _ = try fileEngine(for: "an enqueue in a database of GRDB")
         let ids = try enqueue(actions, shared, in: database.handle(), options: options)
         CommitNotice.give(to: self, of: database)
         return ids

@@ -169,7 +169,7 @@ struct PostgresGuideTests {
         let name = "guide_\(UInt64.random(in: 0 ... .max))"
         func script(_ block: String) -> String {
             block.replacing("sluice.sluice_", with: "\(name).sluice_")
-                .replacing("SCHEMA sluice ", with: "SCHEMA \(name) ")
+                .replacing(#/SCHEMA (IF NOT EXISTS )?sluice /#) { "SCHEMA \($0.output.1 ?? "")\(name) " }
                 .replacing("AUTHORIZATION sluice;", with: "AUTHORIZATION \(name);")
                 .replacing("ROLE sluice ", with: "ROLE \(name) ")
                 .replacing(/\b(app|ops|reader)\b/) { "\(name)_\($0.output.1)" }

@@ -138,8 +138,9 @@ struct MigrationSizeTests {
         return String(line.dropFirst(header.count).prefix { $0.isLetter || $0.isNumber || $0 == "_" })
     }
 
-    /// The end of a body: of a text between `$$`, or of statements between BEGIN and END. Without a body, the
-    /// first line that ends in a semicolon.
+    /// The end of a body: of a text between `$$`, or of statements between BEGIN and END.
+    ///
+    /// Without a body, it is the first line that ends in a semicolon.
     private static func lastLine(of lines: [Substring], from first: Int) -> Int {
         var end: Substring?
         for index in first..<lines.count {

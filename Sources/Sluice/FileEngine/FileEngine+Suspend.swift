@@ -2,7 +2,7 @@ internal import Logging
 internal import Synchronization
 
 extension FileEngine {
-    func suspend() async {
+    package func suspend() async {
         guard let report = suspension.workReport else { return await releaseFile() }
         // If the broker does not run, actions enqueued here are left for its next run.
         var work: RemainingWork?
@@ -31,7 +31,7 @@ extension FileEngine {
         }
     }
 
-    func resume() async throws(SluiceError) {
+    package func resume() async throws(SluiceError) {
         try store.check.ensure()
         try await suspension.pass { [self] () async -> Result<Void, SluiceError> in
             guard suspension.isOn else { return .success(()) }

@@ -111,7 +111,7 @@ extension Broker {
     }
 
     /// Returns the engine of a file; throws ``SluiceError/Code/unsupported`` for a call that needs one.
-    func fileEngine(for call: String) throws(SluiceError) -> FileEngine {
+    package func fileEngine(for call: String) throws(SluiceError) -> FileEngine {
         if let engine = engine as? FileEngine { return engine }
         throw SluiceError(.unsupported, "\(call) needs a broker on a file")
     }

@@ -115,11 +115,27 @@ extension ServerEngine {
         changed()
         let found = ActionID(rawValue: row?.integer("action") ?? 0)
         switch row?.text("result") {
-        case "skipped": return .skipped(found)
+        case "skipped":
+            await reportSkip(of: found, in: queue)
+            return .skipped(found)
         case "running": return .running(found)
         case "other": return .other(found)
         default: return .empty
         }
+    }
+
+    /// Reports the dead letter that an operator has made, which is logged like one that an attempt has made.
+    private func reportSkip(of action: ActionID, in queue: QueueName) async {
+        var event = QueueEvent(.deadLettered, at: options.clock.now.date, queue: queue)
+        (event.action, event.deadLetterCause) = (action, .skipped)
+        do throws(SluiceError) {
+            let letter = try await deadLetter(action)
+            (event.actionKind, event.error) = (letter?.kind, letter?.error)
+        } catch {
+            // It has been skipped all the same.
+            event.error = "\(error)"
+        }
+        loop.report([event])
     }
 
     package func retryNow(_ form: QueuePattern.Form) async throws(SluiceError) -> Int {

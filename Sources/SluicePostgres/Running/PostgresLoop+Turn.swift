@@ -131,7 +131,17 @@ extension PostgresLoop {
         _ work: inout LoopWork
     ) -> Timestamp? {
         let answer = StepAnswer(rows, now: options.clock.now)
-        let (results, busy, due) = (answer.results, answer.busy, answer.due)
+        let (busy, due) = (answer.busy, answer.due)
+        for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
+        report(answer.reports.flatMap { $0.events(at: options.clock.now) })
+        for outcome in outcomes where answer.lostEdits.contains(outcome.action.receipt.claim) {
+            report([outcome.action.event(.editLost, at: options.clock.now)])
+        }
+        // The ends come before the starts that follow them.
+        for outcome in outcomes where outcome.finish != nil {
+            guard let result = answer.result(of: outcome) else { continue }
+            report(outcome.action.events(outcome.settlement, result, at: options.clock.now))
+        }
         var following: [Int64: (action: ClaimedAction, route: Route)] = [:]
         var others: [(action: ClaimedAction, route: Route)] = []
         for row in answer.claimed {
@@ -141,19 +151,12 @@ extension PostgresLoop {
             let follows = row.integer("follows")
             if let follows { following[follows] = claimed } else { others.append(claimed) }
         }
-        for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
-        report(answer.reports.flatMap { $0.events(at: options.clock.now) })
-        for outcome in outcomes where answer.lostEdits.contains(outcome.action.receipt.claim) {
-            report([outcome.action.event(.editLost, at: options.clock.now)])
-        }
         if let block = answer.arrivalsFrom { work.arrivalsFrom = block }
         let locked = outcomes.filter { busy.contains($0.action.receipt.claim) }
         state.withLock { $0.outcomes.putOff(locked) }
-        for outcome in outcomes where !busy.contains(outcome.action.receipt.claim) {
+        for outcome in outcomes {
+            guard let result = answer.result(of: outcome) else { continue }
             let claim = outcome.action.receipt.claim
-            var result = results[claim] ?? .stale
-            // The lost answer was that of its settling.
-            if result == .stale && outcome.wasSent { result = .settled }
             let next = following.removeValue(forKey: claim)
             if outcome.finish == nil, let next { others.append(next) }
             state.withLock { state in

@@ -95,9 +95,6 @@ final class PostgresLoop: AttemptSource {
             if let end = answer.result?.end(settlement) { state.ends.note(action.receipt.action, end) }
             return state.phase != .running
         }
-        if let events = answer.result.map({ action.events(settlement, $0, at: options.clock.now) }) {
-            report(events)
-        }
         changes.change()
         // It may have been the last one that the loop waits for.
         if isStopping { kick() }

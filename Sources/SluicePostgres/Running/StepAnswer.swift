@@ -4,7 +4,7 @@ internal import Sluice
 /// What a step has answered, sorted by its meaning.
 struct StepAnswer {
     /// The results of settled claims.
-    private(set) var results: [Int64: SettleResult] = [:]
+    private var results: [Int64: SettleResult] = [:]
     /// Claims whose outcomes could not be written, as another transaction has their queues.
     private(set) var busy: Set<Int64> = []
     private(set) var claimed: [PostgresRows.Row] = []
@@ -41,6 +41,15 @@ struct StepAnswer {
             default: break
             }
         }
+    }
+
+    /// Returns what has become of an outcome that the step got; `nil` if another transaction has its queue.
+    func result(of outcome: Outcomes.Outcome) -> SettleResult? {
+        let claim = outcome.action.receipt.claim
+        if busy.contains(claim) { return nil }
+        let result = results[claim] ?? .stale
+        // The lost answer was that of its settling.
+        return result == .stale && outcome.wasSent ? .settled : result
     }
 }
 #endif
