@@ -48,6 +48,7 @@ public final class Broker: Sendable {
         _ options: BrokerOptions,
         open: (EngineParts) async throws(SluiceError) -> any Engine
     ) async throws(SluiceError) {
+        try options.validate()
         let reference = BrokerReference()
         self.options = options
         book = RouteBook(options)

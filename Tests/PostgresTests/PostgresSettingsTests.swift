@@ -30,6 +30,12 @@ struct PostgresSettingsTests {
         await #expect(refused { $0.schema = "$user" } == .invalidOptions)
         await #expect(refused { $0.lease = .milliseconds(999) } == .invalidOptions)
         await #expect(refused { $0.pollInterval = .milliseconds(9) } == .invalidOptions)
+        var options = BrokerOptions()
+        options.concurrency = 0
+        let error = await #expect(throws: SluiceError.self) {
+            _ = try await Broker(postgres: "postgresql://127.0.0.1:1/nothing", options: options)
+        }
+        #expect(error?.code == .invalidOptions)
     }
 
     @Test(

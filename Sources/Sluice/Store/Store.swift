@@ -48,7 +48,6 @@ package final class Store: Sendable {
         options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) throws(SluiceError) {
-        try options.validate()
         let file = DatabaseFile(try place.absolute(), options)
         (location, self.file) = (file.location, file)
         (clock, isReadOnly, runners) = (options.clock, options.file.role == .readOnly, RunnerState())

@@ -133,15 +133,8 @@ extension PostgresLoop {
         let answer = StepAnswer(rows, now: options.clock.now)
         let (busy, due) = (answer.busy, answer.due)
         for claim in answer.cancelled { runner.cancel(claim: claim, .removal) }
-        report(answer.reports.flatMap { $0.events(at: options.clock.now) })
-        for outcome in outcomes where answer.lostEdits.contains(outcome.action.receipt.claim) {
-            report([outcome.action.event(.editLost, at: options.clock.now)])
-        }
         // The ends come before the starts that follow them.
-        for outcome in outcomes where outcome.finish != nil {
-            guard let result = answer.result(of: outcome) else { continue }
-            report(outcome.action.events(outcome.settlement, result, at: options.clock.now))
-        }
+        report(answer, outcomes)
         var following: [Int64: (action: ClaimedAction, route: Route)] = [:]
         var others: [(action: ClaimedAction, route: Route)] = []
         for row in answer.claimed {
@@ -185,6 +178,18 @@ extension PostgresLoop {
         // A call that has noted no wait is followed by one that does.
         if hasWork || !locked.allSatisfy(\.isBusy) { work.pause = server.linger }
         return due
+    }
+
+    /// Reports the ends of attempts to observers and the log.
+    private func report(_ answer: StepAnswer, _ outcomes: [Outcomes.Outcome]) {
+        let now = options.clock.now
+        report(answer.reports.flatMap { $0.events(at: now) })
+        for outcome in outcomes {
+            let isLost = answer.lostEdits.contains(outcome.action.receipt.claim)
+            if isLost { report([outcome.action.event(.editLost, at: now)]) }
+            guard outcome.finish != nil, let result = answer.result(of: outcome) else { continue }
+            report(outcome.action.events(outcome.settlement, result, at: now))
+        }
     }
 
     private func claimed(_ row: PostgresRows.Row, _ claim: Int64) -> (action: ClaimedAction, route: Route)? {

@@ -43,7 +43,7 @@ struct StepAnswer {
         }
     }
 
-    /// Returns what has become of an outcome that the step got; `nil` if another transaction has its queue.
+    /// Returns the result of an outcome that the step got; `nil` if another transaction has its queue.
     func result(of outcome: Outcomes.Outcome) -> SettleResult? {
         let claim = outcome.action.receipt.claim
         if busy.contains(claim) { return nil }
