@@ -128,7 +128,10 @@ extension Broker {
     }
 
     func enqueue(drafts: [ActionDraft]) async throws -> [ActionID] {
-        try await Sluice.enqueue(drafts, through: options.middleware) { [engine] in
+        if drafts.isEmpty { return [] }
+        // Without middleware no closure is made.
+        guard !options.middleware.isEmpty else { return try await engine.enqueue(drafts) }
+        return try await Sluice.enqueue(drafts, through: options.middleware) { [engine] in
             try await engine.enqueue($0)
         }
     }

@@ -108,10 +108,11 @@ struct ManyWakeUpsTests {
         for number in 0..<source.count {
             // Every second one meets a broker that still writes the outcome of the one before.
             if number.isMultiple(of: 2) { await broker.waitUntilIdle() }
-            watchdog.begin(number)
             let begin = Self.now
             try await commit(number)
             let committed = Self.now
+            // The commit itself may wait for a busy disk.
+            watchdog.begin(number)
             let start = try await starts.take()
             watchdog.answered()
             guard start.number == number else { throw TestError("\(start.number) started, not \(number)") }
