@@ -249,6 +249,20 @@ struct PostgresTests {
         await broker.close()
     }
 
+    @Test("G9: enqueues that block every thread of the pool are stored all the same")
+    func blocking() async throws {
+        let broker = try await site().broker()
+        let callers = ProcessInfo.processInfo.activeProcessorCount * 4
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<callers {
+                group.addTask { try broker.enqueueBlocking(Note("\(number)")) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await broker.actionCount() == callers)
+        await broker.close()
+    }
+
     @Test("stop, close and both forms of waitUntilIdle trap in a handler of their broker, with a sentence")
     func traps() async throws {
         let stop = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {

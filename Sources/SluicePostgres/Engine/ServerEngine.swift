@@ -118,10 +118,14 @@ package final class ServerEngine: Engine {
     }
 }
 
-/// Waits a moment before another try, longer each time up to a limit, and not in step with others.
+/// Waits a moment before another try; a cancelled task tries at once.
 func pause(_ tries: Int, atMost limit: Duration = .seconds(5)) async {
-    let longest = min(.milliseconds(20) * (1 << min(tries, 8)), limit)
-    // A cancelled task tries at once. The time is the real one: a server is waited for.
-    try? await ContinuousClock().sleep(for: longest * Double.random(in: 0.5...1))
+    // The time is the real one: a server is waited for.
+    try? await ContinuousClock().sleep(for: pauseLength(tries, atMost: limit))
+}
+
+/// The time before another try, longer each time up to a limit, and not in step with others.
+func pauseLength(_ tries: Int, atMost limit: Duration = .seconds(5)) -> Duration {
+    min(.milliseconds(20) * (1 << min(tries, 8)), limit) * Double.random(in: 0.5...1)
 }
 #endif

@@ -1,4 +1,5 @@
 #if PostgreSQL
+internal import Dispatch
 internal import Logging
 internal import Sluice
 internal import Synchronization
@@ -32,6 +33,8 @@ final class PostgresEnqueuer: Sendable {
     private let state = Mutex(State())
     private let connection: PostgresConnection
     private let logger: Logger
+    /// Off the cooperative pool, whose threads blocking callers may have all.
+    private let executor = DispatchExecutor(DispatchQueue(label: "sluice.postgres.enqueue"))
 
     init(_ connection: PostgresConnection, _ options: BrokerOptions) {
         (self.connection, logger) = (connection, options.logger)
@@ -53,7 +56,7 @@ final class PostgresEnqueuer: Sendable {
             return (false, !state.isSending)
         }
         if isClosed { return call.finish(.failure(SluiceError(.closed, "the broker was closed"))) }
-        if begins { Task { await self.send() } }
+        if begins { Task(executorPreference: executor) { await self.send() } }
     }
 
     /// Waits until all calls have been answered, then closes the connection.
@@ -166,6 +169,14 @@ final class PostgresEnqueuer: Sendable {
                 guard mayPass, ContinuousClock.now < deadline else { throw lost }
                 await pause(tries)
             }
+        }
+    }
+
+    /// Waits before another try on a timer that needs no thread of the cooperative pool.
+    private func pause(_ tries: Int) async {
+        await withCheckedContinuation { continuation in
+            let delay = Int(pauseLength(tries).wholeMicroseconds)
+            executor.queue.asyncAfter(deadline: .now() + .microseconds(delay)) { continuation.resume() }
         }
     }
 
