@@ -82,9 +82,7 @@ extension BrokerFile {
 extension Broker {
     /// The file of the broker; `nil` for queues in memory or on a server.
     public var file: BrokerFile? {
-        guard let engine = engine as? FileEngine, engine.wakeUps != nil || engine.store.isReadOnly else {
-            return nil
-        }
+        guard let engine = engine as? FileEngine, engine.hasFile else { return nil }
         return BrokerFile(engine: engine)
     }
 }

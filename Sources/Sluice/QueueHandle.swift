@@ -196,7 +196,8 @@ extension Broker {
     /// Returns a handle on a queue, which need not exist, whose actions are of one type.
     ///
     /// The name, not a pattern, is checked when it is used. An action of another kind, or one that does not
-    /// decode, stays in the queue: removing or reading it throws ``SluiceError/Code/undecodable``.
+    /// decode, stays in the queue: removing or reading it throws ``SluiceError/Code/undecodable``. On a
+    /// server it can only add: its other calls throw ``SluiceError/Code/unsupported``.
     public func queue<A: Action>(_ name: QueueName, of type: A.Type) -> QueueHandle<A> {
         QueueHandle(name: name, broker: self)
     }

@@ -11,7 +11,7 @@ extension Broker {
     /// - Parameters:
     ///   - name: The gate.
     ///   - isKept: Whether the gate stays open when the file is opened again; by default it is then closed,
-    ///     because a new process cannot know its state.
+    ///     because a new process cannot know its state. On a server each gate is kept.
     ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
     public func openGate(
         _ name: GateName,
@@ -32,7 +32,8 @@ extension Broker {
     /// - Parameters:
     ///   - name: The gate.
     ///   - isKept: Whether its row stays when the file is opened again; without it, the gate is closed then
-    ///     too, without an end. With a duration, a gate that was opened or closed before remains as it is.
+    ///     too, without an end. With a duration, a gate that was opened or closed before remains as it is. On
+    ///     a server each gate is kept.
     ///   - duration: How long it stays closed; `nil` is until ``openGate(_:isKept:spread:)``.
     public func closeGate(
         _ name: GateName,

@@ -5,7 +5,8 @@ internal import Logging
 extension Broker {
     /// Returns the events, in the order of commits, of all calls that begin after this one has returned.
     ///
-    /// Each sequence has a buffer of its own, for events that wait for a slower consumer.
+    /// Each sequence has a buffer of its own, for events that wait for a slower consumer. On a server they
+    /// are those of this process's attempts and skips.
     public func events(buffering: EventBuffering = .bounded()) -> QueueEvents {
         defer { engine.isObserved() }
         return QueueEvents(engine.observers, buffering)

@@ -8,6 +8,8 @@ extension Broker {
     }
 
     /// Ends the retry waits of the named queues and unparks them, as ``retryNow(_:)``, in one transaction.
+    ///
+    /// On a server it is a transaction for each queue.
     @discardableResult
     public func retryNow(queues names: some Sequence<QueueName>) async throws(SluiceError) -> Int {
         try await engine.retryNow(queues: Array(Set(names)))
@@ -35,6 +37,7 @@ extension Broker {
     ///   - pattern: Which queues have their batches started.
     ///   - includingRetries: Whether actions that wait for a retry are tried now too, in the same
     ///     transaction. Parked queues stay parked: use ``retryNow(_:)``.
+    /// - Throws: ``SluiceError`` `invalidPattern`; `unsupported` on a server, whose queues have no batches.
     @discardableResult
     public func runNow(
         _ pattern: QueuePattern = .all,

@@ -5,7 +5,7 @@ extension Broker {
     /// If several patterns match a queue, sort key and depth are those of the most specific pattern alone,
     /// even where it sets none. Discipline and start are those of the most specific pattern that sets them.
     /// Throws ``SluiceError`` `duplicateQueueOptions` when the pattern has options, `invalidPattern`,
-    /// `invalidOptions`, `closed`.
+    /// `invalidOptions`, `closed`; `unsupported` for a discipline or a start that a server does not have.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try engine.ensureSupport(for: options)
         try book.setOptions(pattern, options)
@@ -37,7 +37,7 @@ extension Broker {
     /// they have the order in which they were added. The predicate is called while a transaction is open: it
     /// must be quick, call nothing of the broker, and always give the same answer for a name. Where a
     /// pattern is shown, such as in ``PermitScope/route(_:)``, the route has `*`. Throws ``SluiceError``
-    /// `invalidKind`, `invalidOptions`, `closed`.
+    /// `invalidKind`, `invalidOptions`, `closed`; `unsupported` on a server, which chooses queues by pattern.
     public func route<A: Action>(
         where isMatch: @escaping @Sendable (QueueName) -> Bool,
         _ type: A.Type,

@@ -4,7 +4,7 @@ internal import Synchronization
 extension FileEngine {
     /// Polls for commits of other connections at once, without waiting for the result.
     package func lookForCommits() {
-        guard wakeUps != nil || store.isReadOnly, isRunning || isWatched else { return }
+        guard hasFile, isRunning || isWatched else { return }
         scheduler.schedule(.lookForChanges, within: .zero)
     }
 
@@ -12,7 +12,7 @@ extension FileEngine {
 
     /// Polls for commits of others while this broker does not run, as long as it is watched.
     func lookAtOthers() {
-        guard wakeUps != nil || store.isReadOnly, !isRunning, isWatched else { return }
+        guard hasFile, !isRunning, isWatched else { return }
         scheduler.schedule(.lookForChanges, within: options.file.foreignChangeInterval)
     }
 

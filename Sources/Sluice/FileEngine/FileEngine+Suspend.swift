@@ -20,7 +20,7 @@ extension FileEngine {
 
     /// Suspends without reporting the work left.
     package func releaseFile() async {
-        guard wakeUps != nil || store.isReadOnly, !store.check.isForked else { return }
+        guard hasFile, !store.check.isForked else { return }
         await suspension.pass { [self] in
             guard !suspension.isOn, !suspension.isOver else { return }
             suspension.isOn = true

@@ -62,6 +62,8 @@ package final class FileEngine: Engine {
     }
 
     package let place = "a file"
+    /// Whether there is a file, which others can open too; not for queues in memory.
+    var hasFile: Bool { wakeUps != nil || store.isReadOnly }
     var routes: Routes { book.routes }
     var reader: PayloadReader { book.reader }
     var drafter: Drafter { book.drafter }
