@@ -62,7 +62,7 @@ enum Verbs {
         let hasOption = help.contains("\n  --queue <")
         let argument = help.firstMatch(of: #/\nARGUMENTS:\n  <([^>]+)>/#)?.1
         let isArgument = argument?.contains(#/queue|pattern/#) == true
-        if !hasOption, isArgument, let queue = value(of: "--queue", in: arguments) {
+        if !hasOption, isArgument, let queue = value(of: ["--queue"], in: arguments), !queue.isEmpty {
             return "the queue is given as the argument here: `sluice \(verb) '\(Visible.text(queue))'`"
         }
         let word = arguments.first { message.contains("'\($0)' is no number as the tool shows it") }
@@ -88,10 +88,13 @@ enum Verbs {
         return (command, names)
     }
 
-    private static func value(of option: String, in arguments: [String]) -> String? {
-        for (index, word) in arguments.enumerated() {
-            if word.hasPrefix("\(option)=") { return String(word.dropFirst(option.count + 1)) }
-            if word == option, index + 1 < arguments.count { return arguments[index + 1] }
+    /// Returns the value of an option; empty if the last word is its name.
+    static func value(of names: [String], in words: [String]) -> String? {
+        for (word, next) in zip(words, words.dropFirst() + [""]) {
+            if names.contains(word) { return next }
+            for name in names where word.hasPrefix(name + "=") && name.hasPrefix("--") {
+                return String(word.dropFirst(name.count + 1))
+            }
         }
         return nil
     }

@@ -1,5 +1,4 @@
 #if CommandLineTool
-internal import ArgumentParser
 internal import Sluice
 
 #if canImport(Darwin)
@@ -48,7 +47,7 @@ enum LockRemark {
     static func report(_ error: SluiceError) {
         Terminal.remark(error.description)
         guard error.code == .databaseLocked else { return }
-        let file = CompletionKind.value(of: ["--file", "-f"], in: CommandLine.arguments)
+        let file = Verbs.value(of: ["--file", "-f"], in: CommandLine.arguments)
         Terminal.remark(file.flatMap { holder(ofLockOf: $0) } ?? "`sluice doctor` names the process")
     }
 }

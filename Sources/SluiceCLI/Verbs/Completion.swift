@@ -6,9 +6,9 @@ extension CompletionKind {
     /// Completes queue names from the file or server that the command line names so far.
     static let queueNames = CompletionKind.custom { words, index, prefix async in
         var option = StoreOption()
-        option.file = value(of: ["--file", "-f"], in: words)
-        option.postgres = value(of: ["--postgres"], in: words)
-        option.schema = value(of: ["--schema"], in: words)
+        option.file = Verbs.value(of: ["--file", "-f"], in: words)
+        option.postgres = Verbs.value(of: ["--postgres"], in: words)
+        option.schema = Verbs.value(of: ["--schema"], in: words)
         guard (option.file == nil) != (option.postgres == nil) else { return [] }
         let found = try? await option.withReader { broker in
             try await broker.engine.queueNames(from: prefix, limit: limit)
@@ -21,16 +21,5 @@ extension CompletionKind {
 
     /// More suggestions would not help.
     private static let limit = 200
-
-    /// Returns the value of an option.
-    static func value(of names: [String], in words: [String]) -> String? {
-        for (word, next) in zip(words, words.dropFirst() + [""]) {
-            if names.contains(word) { return next }
-            for name in names where word.hasPrefix(name + "=") && name.hasPrefix("--") {
-                return String(word.dropFirst(name.count + 1))
-            }
-        }
-        return nil
-    }
 }
 #endif
