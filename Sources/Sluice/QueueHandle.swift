@@ -116,17 +116,15 @@ public struct QueueHandle<A: Action>: Sendable {
 
     /// Cancels an action of the queue, as ``Broker/cancel(_:)``; for one of another queue it is too late.
     @discardableResult public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
-        broker.fileEngine.cancelled(
-            action,
-            try await engine.store.cancel(action, in: name)
-        )
+        let change = try await engine.store.cancel(action, in: name)
+        return Cancellation(try engine.cancelled(action, change).outcome)
     }
 
     /// Cancels the queue's actions that have a tag, as ``Broker/cancel(tag:)``; those of other queues stay.
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
         try EnqueueOptions.validate(tag: tag)
-        return try await engine.cancel(.tag(tag, in: name))
+        return CancellationCounts(try await engine.cancel(.tag(tag, in: name)))
     }
 
     /// Removes all waiting and scheduled actions of any kind, and returns how many; running ones continue.

@@ -30,14 +30,14 @@ struct HoldFacts: ParsableArguments {
 
     /// Holds queues.
     ///
-    /// - Returns: The hold's number, the holds that all of them had already, and the fields of the answer.
+    /// - Returns: The answer, which is the hold's number, and the holds that all of them had already.
     func hold(
         _ pattern: QueuePattern,
         in store: StoreOption
-    ) async throws -> (id: HoldID, earlier: [Sluice.Hold], members: [(name: String, value: String)]) {
+    ) async throws -> (answer: ActAnswer, earlier: [Sluice.Hold]) {
         let holder = by ?? Self.user
         let form = try pattern.form()
-        let (id, earlier) = try await store.withBroker { broker in
+        return try await store.withBroker { broker in
             let earlier = try await broker.holds().filter { hold in
                 guard case .exact(let queue) = form else { return hold.pattern == pattern }
                 return try hold.pattern.form().matches(queue)
@@ -45,16 +45,9 @@ struct HoldFacts: ParsableArguments {
             if pattern != .all {
                 try await broker.remarkIfNone(matches: [pattern], ": the hold applies to those that will")
             }
-            let id = try await broker.hold(pattern, by: holder, reason: reason, for: span?.duration)
-            return (id, earlier)
+            let act = Act.hold(pattern, by: holder, reason: reason, for: span?.duration)
+            return (try await act.answer(try await broker.perform(act), broker), earlier)
         }
-        return (
-            id, earlier,
-            [
-                ("id", id.description), ("queue", JSONText.string(pattern.rawValue)),
-                ("holder", JSONText.string(holder)), ("reason", JSONText.string(reason)),
-            ]
-        )
     }
 
     /// The name of the current user.

@@ -16,7 +16,7 @@ struct SessionsTests {
     }
 
     private func question(_ count: Int) -> Question {
-        Question(Form("act=cancel"), about: Array(repeating: .newAction, count: count))
+        Question(Form("act=cancel"), about: Array(repeating: .gate("g"), count: count))
     }
 
     @Test("Requests without a cookie end no session of a browser, and those with one none of a person")

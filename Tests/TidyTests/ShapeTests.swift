@@ -6,7 +6,7 @@ struct ShapeTests {
     /// The folders of the engine: a file uses types of its own folder, of those before it, and of the root,
     /// which has the nouns of the public face.
     static let layers = [
-        "Contexts", "Gates", "Sealing", "Schema", "Payload", "Retry", "Disciplines", "Status",
+        "Contexts", "Gates", "Sealing", "Schema", "Payload", "Retry", "Disciplines", "Status", "Acts",
         "Store/File", "Store/Processes", "Store/WAL", "Store/Order", "Store/Admission", "Store/Transaction",
         "Store/Disciplines", "Store/Actions", "Store/Controls", "Store/Claims", "Store/Operate",
         "Store/Commit", "Store/Inspect", "Store",

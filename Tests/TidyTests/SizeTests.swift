@@ -22,6 +22,28 @@ struct SizeTests {
         expectNone(Repository.swiftSources.flatMap(Self.longLines))
     }
 
+    @Test("No protocol has more than 45 requirements, and no public one more than 12")
+    func protocols() {
+        #expect(Repository.swiftSources.flatMap(Self.requirements).count > 20)
+        expectNone(Repository.swiftSources.flatMap(Self.largeProtocols))
+    }
+
+    @Test("A protocol with a requirement too many is reported; what its extension adds is none")
+    func findsLargeProtocols() {
+        func text(_ access: String, _ count: Int) -> String {
+            let members = (0..<count).map { "    func f\($0)()\n" }.joined()
+            let more = (0..<50).map { "    func g\($0)() {}\n" }.joined()
+            return "\(access) protocol P {\n\(members)}\n\nextension P {\n\(more)}\n"
+        }
+        func found(_ access: String, _ count: Int) -> [String] {
+            Self.largeProtocols(SwiftSource(path: "a.swift", text: text(access, count))).map(\.message)
+        }
+        #expect(found("package", 45).isEmpty)
+        #expect(found("package", 46) == ["protocol P has 46 requirements, 45 at most"])
+        #expect(found("public", 12).isEmpty)
+        #expect(found("public", 13) == ["protocol P has 13 requirements, 12 at most"])
+    }
+
     @Test("A file of 401 lines is reported, one of 400 is not")
     func findsLongFiles() {
         let line = "let a = 1\n"
@@ -46,6 +68,29 @@ struct SizeTests {
         let text = "//" + String(repeating: "é", count: 108) + "\n//" + String(repeating: "é", count: 109)
         let found = Self.longLines(SwiftSource(path: "a.swift", text: text))
         #expect(found.map(\.description) == ["a.swift:2: the line has 111 columns, 110 at most"])
+    }
+
+    private static func requirements(
+        _ source: SwiftSource
+    ) -> [(face: Declaration, count: Int)] {
+        source.declarations.filter { $0.keyword == "protocol" }.map { face in
+            let body = (face.keywordLine + 1)...max(face.lastLine ?? 0, face.keywordLine + 1)
+            return (
+                face,
+                source.declarations.count {
+                    body.contains($0.keywordLine) && !Declaration.typeKeywords.contains($0.keyword)
+                }
+            )
+        }
+    }
+
+    private static func largeProtocols(_ source: SwiftSource) -> [Violation] {
+        requirements(source).compactMap { face, count in
+            let limit = face.isPublic ? 12 : 45
+            guard count > limit else { return nil }
+            let message = "protocol \(face.name) has \(count) requirements, \(limit) at most"
+            return Violation(path: source.path, line: face.keywordLine, message: message)
+        }
     }
 
     private static func longFiles(_ source: SwiftSource) -> [Violation] {

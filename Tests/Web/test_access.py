@@ -16,9 +16,9 @@ act  bob  Jd8sKq2LwX5vBn7RtYc3ZmE
 look wall Vb3nH8eJd6RfCq1KzM0XyU
 """
 ACTS = [
-    "act=retry&queue=mail/1", "act=skip&queue=mail/1", "act=hold&queue=mail/1", "act=resume&queue=mail/1",
-    "act=clear&queue=mail/1", "act=clear&scope=matching", "act=requeue&letter=1", "act=purge&scope=matching",
-    "act=open&gate=g", "act=close&gate=g", "act=end&hold=1", "act=remove&action=1", "act=front&action=1",
+    "act=retryNow&queue=mail/1", "act=skipHead&queue=mail/1", "act=hold&queue=mail/1", "act=endHolds&queue=mail/1",
+    "act=cancelAll&queue=mail/1", "act=cancelAll&scope=matching", "act=requeue&letter=1", "act=purge&scope=matching",
+    "act=openGate&gate=g", "act=closeGate&gate=g", "act=endHold&hold=1", "act=cancel&action=1", "act=moveToFront&action=1",
     "act=move&action=1&to=x", "act=edit&action=1&payload={}", "act=enqueue&queue=q&kind=k&payload={}",
 ]
 
@@ -147,8 +147,8 @@ class Requests(Served):
         """Each is refused with a sentence, and no field is an error of the server."""
         self.serve()
         for path in ["/queues?state=none", "/queue", "/action?id=0", "/action?id=99999999999999999999", "/job?id=9",
-                     "/dead?cause=none", "/queue?name=a&from=-1", "/holds?after=x", "/dead?after=77", "/dead?after=x-1", "/confirm?act=none", "/confirm?act=retry",
-                     "/confirm?act=end&hold=x", "/live?view=/none", "/queue?name=%00", "/queues?after=x.y"]:
+                     "/dead?cause=none", "/queue?name=a&from=-1", "/holds?after=x", "/dead?after=77", "/dead?after=x-1", "/confirm?act=none", "/confirm?act=retryNow",
+                     "/confirm?act=endHold&hold=x", "/live?view=/none", "/queue?name=%00", "/queues?after=x.y"]:
             status, _, text = self.request("GET", path)
             self.assertLess(status, 500, path)
             self.assertNotIn("has been logged", text, path)

@@ -64,25 +64,25 @@ class Bulk(Asked):
         self.serve()
         holds, count = "SELECT count(*) FROM sluice_holds", "SELECT count(*) FROM "
         self.act("hold", "held", holds)
-        self.act("resume", "hold ended", f"SELECT {COUNT} + count(*) FROM sluice_holds")
+        self.act("endHolds", "hold ended", f"SELECT {COUNT} + count(*) FROM sluice_holds")
         self.act("hold", "held", holds)
-        self.act("end&", "ended", f"SELECT {COUNT} + count(*) FROM sluice_holds")
-        self.act("retry", "nothing to end", count + "sluice_actions")
-        self.act("skip", "skipped", count + "sluice_dead")
+        self.act("endHold&", "ended", f"SELECT {COUNT} + count(*) FROM sluice_holds")
+        self.act("retryNow", "nothing to end", count + "sluice_actions")
+        self.act("skipHead", "skipped", count + "sluice_dead")
         self.act("requeue", "requeued", count + "sluice_actions")
-        self.act("skip", "skipped", count + "sluice_dead")
+        self.act("skipHead", "skipped", count + "sluice_dead")
         self.act("purge", "purged", f"SELECT {COUNT} + count(*) FROM sluice_dead")
         self.import_actions(COUNT)
-        self.act("clear", "removed", f"SELECT {COUNT} + count(*) FROM sluice_actions")
+        self.act("cancelAll", "removed", f"SELECT {COUNT} + count(*) FROM sluice_actions")
         self.import_actions(COUNT, field='{"name":"all","n":%d}')
         self.act("move&queue=mail/all&to=mail/other", "done",
                  count + "sluice_actions WHERE queue = 'mail/other'")
-        self.act("remove&queue=mail/other", "removed", f"SELECT {COUNT} + count(*) FROM sluice_actions")
+        self.act("cancel&queue=mail/other", "removed", f"SELECT {COUNT} + count(*) FROM sluice_actions")
         numbers = f"WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {COUNT})"
         self.sql(f"{numbers} INSERT INTO sluice_gates (gate, state) SELECT 'g/' || i, 'open' FROM n")
         gates = count + "sluice_gates WHERE state = "
-        self.act("close", "closed", gates + "'closed'")
-        self.act("open", "opened", gates + "'open'")
+        self.act("closeGate", "closed", gates + "'closed'")
+        self.act("openGate", "opened", gates + "'open'")
         self.assertIsNone(self.page.poll())
 
     def test_the_process_ends_on_the_way(self):

@@ -49,7 +49,7 @@ class Payloads(Served):
             text, growth = self.growth(path, cookie)
             self.assertEqual(text.count("<tr data-key="), count, path)
             self.assertLess(growth, 2 * SIZE, path)
-        for query in ["act=remove&scope=matching&queue=long", "act=requeue&scope=matching"]:
+        for query in ["act=cancel&scope=matching&queue=long", "act=requeue&scope=matching"]:
             text, growth = self.growth(f"/confirm?{query}", cookie)
             self.assertIn(f"{COUNT} in all", text)
             self.assertLess(growth, 2 * SIZE, query)

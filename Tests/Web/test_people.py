@@ -12,7 +12,7 @@ from served import TOOL
 AXE = (Path(sysconfig.get_path("purelib")) / "axe_playwright_python/axe.min.js").read_text()
 PAGES = ["", "queues", "queue?name=mail/1", "queue?name=mail/0", "queue?name=empty", "action?id=2&payload=show",
          "edit?id=2", "enqueue", "dead", "gates", "holds", "runners", "health", "audit",
-         "confirm?act=clear&queue=mail/1", "job?id=1"]
+         "confirm?act=cancelAll&queue=mail/1", "job?id=1"]
 
 
 # The roles that may take the focus; a region is a wide table, which keys scroll.

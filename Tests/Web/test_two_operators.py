@@ -36,7 +36,7 @@ class TwoOperators(Browsed):
             queue, head = line.split()
             bodies = []
             for _ in range(2):
-                _, _, text = self.request("GET", f"/confirm?act=skip&queue={queue}&head={head}", Cookie=cookie)
+                _, _, text = self.request("GET", f"/confirm?act=skipHead&queue={queue}&head={head}", Cookie=cookie)
                 fields = re.findall('name="([^"]+)" value="([^"]*)"', text)
                 bodies.append("&".join(f"{name}={value}" for name, value in fields))
             with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -6,7 +6,7 @@ extension Broker {
     /// Cancels an action.
     @discardableResult
     public func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
-        try await engine.cancel(action)
+        Cancellation(try await perform(.cancel(.action(action))).outcome)
     }
 
     /// Cancels the actions that have a tag, except those enqueued during the call.
@@ -15,14 +15,13 @@ extension Broker {
     /// remain cancelled. Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
     public func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
-        try EnqueueOptions.validate(tag: tag)
-        return try await engine.cancel(tag: tag)
+        CancellationCounts(try await perform(.cancel(.tag(tag))))
     }
 
     /// Cancels all actions in the queues of a pattern, as ``cancel(tag:)``; a prefix scans the whole file.
     @discardableResult
     public func cancel(queues pattern: QueuePattern) async throws(SluiceError) -> CancellationCounts {
-        try await engine.cancel(queues: pattern.form())
+        CancellationCounts(try await perform(.cancel(.queues(pattern.form()))))
     }
 
     /// Cancels several actions, each in a transaction of its own: see ``cancel(_:)``.

@@ -45,7 +45,7 @@ extension Broker {
     /// ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
     @discardableResult
     public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await engine.requeue(action)
+        try await perform(.requeue(action)).outcome == .done
     }
 
     /// Puts a dead letter back at the end of its queue; throws as ``requeue(_:)`` does.
@@ -55,7 +55,7 @@ extension Broker {
     /// larger sort keys, the action gets the largest of them.
     @discardableResult
     public func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
-        try await engine.requeueAtEnd(action)
+        try await perform(.requeueAtEnd(action)).action
     }
 
     /// Puts the dead letters of a pattern back, each at its old place, in batches; returns how many.
@@ -66,19 +66,15 @@ extension Broker {
     public func requeueAll(
         _ pattern: QueuePattern,
         cause: DeadLetterCause? = nil
-    ) async throws(SluiceError) -> Int { try await requeueLetters(pattern, cause: cause).count }
-
-    /// Puts the dead letters of a pattern back, and returns which stay and why.
-    package func requeueLetters(
-        _ pattern: QueuePattern,
-        cause: DeadLetterCause?
-    ) async throws(SluiceError) -> RequeuedLetters {
-        try await engine.requeueLetters(DeadLetterFilter(form: try pattern.form(), cause: cause))
+    ) async throws(SluiceError) -> Int {
+        try await perform(.requeueAll(DeadLetterFilter(form: pattern.form(), cause: cause))).done
     }
 
     /// Deletes a dead letter with its history; returns whether there was one.
     @discardableResult
-    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await engine.purge(action) }
+    public func purge(_ action: ActionID) async throws(SluiceError) -> Bool {
+        try await perform(.purge(action)).outcome == .done
+    }
 
     /// Deletes dead letters with their histories, the oldest first, in batches; returns how many.
     ///
@@ -95,10 +91,7 @@ extension Broker {
         keepingNewest count: Int = 0
     ) async throws(SluiceError) -> Int {
         let filter = DeadLetterFilter(form: try pattern.form(), cause: cause)
-        return try await engine.purgeDeadLetters(
-            filter,
-            diedBefore: date.map(Timestamp.init),
-            keepingNewest: max(count, 0)
-        )
+        let time = date.map(Timestamp.init)
+        return try await perform(.purgeAll(filter, diedBefore: time, keepingNewest: max(count, 0))).done
     }
 }

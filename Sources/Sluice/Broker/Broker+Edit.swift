@@ -19,8 +19,7 @@ extension Broker {
     ///   `sortKeyMismatch` when it has another type of sort key; `invalidQueueName`.
     @discardableResult
     public func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
-        try queue.validateForActions()
-        return try await engine.move(action, to: queue)
+        try await perform(.move(action, to: queue)).outcome
     }
 
     /// Makes a waiting action the next to start in its queue, whatever the queue's discipline.
@@ -32,7 +31,7 @@ extension Broker {
     /// ``SluiceError/Code/noSmallerSortKey`` when no key would make it the next, as before an empty text.
     @discardableResult
     public func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
-        try await engine.moveToFront(action)
+        try await perform(.moveToFront(action)).outcome
     }
 
     /// Replaces an action's payload, and its kind by that of the new type; queue, place and attempts stay.
@@ -50,7 +49,7 @@ extension Broker {
     ) async throws(SluiceError) -> ActionChange {
         try validateKind(A.kind)
         let payload = NewPayload.typed(kind: A.kind, payload: try book.coder.stored(new), version: A.version)
-        return try await engine.edit(action, to: payload, replacing: nil, ifRunning: ifRunning)
+        return try await perform(.edit(action, to: payload, replacing: nil, ifRunning: ifRunning)).outcome
     }
 
     /// Replaces an action's payload with JSON text of its kind and version, as ``edit(_:to:ifRunning:)``.
@@ -66,8 +65,7 @@ extension Broker {
         replacing old: String? = nil,
         ifRunning: EditWhileRunning = .next
     ) async throws(SluiceError) -> ActionChange {
-        try drafter.checkEdit(payload, of: action)
-        return try await engine.edit(action, to: .text(payload), replacing: old, ifRunning: ifRunning)
+        try await perform(.edit(action, to: .text(payload), replacing: old, ifRunning: ifRunning)).outcome
     }
 
     /// Schedules an action for later, or makes a scheduled action due now, with a past date or `nil`.
@@ -76,7 +74,7 @@ extension Broker {
     /// action has caused. Returns ``ActionChange/running`` while the action runs: nothing has been changed.
     @discardableResult
     public func reschedule(_ action: ActionID, notBefore: Date?) async throws(SluiceError) -> ActionChange {
-        try await engine.reschedule(action, notBefore: notBefore.map(Timestamp.init))
+        try await perform(.reschedule(action, notBefore: notBefore.map(Timestamp.init))).outcome
     }
 
     /// Sets or clears the expiry of an action (``EnqueueOptions/expiresAt``).
@@ -84,7 +82,7 @@ extension Broker {
     /// Returns ``ActionChange/deferred`` while the action runs: its attempt is not affected.
     @discardableResult
     public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
-        try await engine.setExpiry(action, date.map(Timestamp.init))
+        try await perform(.setExpiry(action, date.map(Timestamp.init))).outcome
     }
 
     /// Sets or clears the tag of an action at once, also while it runs.
@@ -92,8 +90,7 @@ extension Broker {
     /// Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
     public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
-        if let tag { try EnqueueOptions.validate(tag: tag) }
-        return try await engine.setTag(action, tag)
+        try await perform(.setTag(action, tag)).outcome
     }
 
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
@@ -111,7 +108,6 @@ extension Broker {
         only action: ActionID? = nil,
         reason: String? = nil
     ) async throws(SluiceError) -> HeadSkip {
-        try queue.validate()
-        return try await engine.skipHead(of: queue, only: action, reason: reason)
+        HeadSkip(try await perform(.skipHead(of: queue, only: action, reason: reason)))
     }
 }

@@ -84,6 +84,7 @@ extension Broker {
         notBefore date: Date? = nil
     ) throws(SluiceError) -> EnqueueReceipt {
         let drafts = try [drafter.draft(action, options.due(date))]
+        try require(drafts)
         let ids = try engine.enqueueBlocking(drafts)
         return EnqueueReceipt(id: ids[0], broker: self)
     }
@@ -121,6 +122,7 @@ extension Broker {
             }
         do throws(SluiceError) {
             let drafts = [try drafter.draft(action, options)]
+            try require(drafts)
             engine.submit(drafts) { error in if let error { report(error) } }
         } catch {
             report(error)
@@ -130,10 +132,13 @@ extension Broker {
     func enqueue(drafts: [ActionDraft]) async throws -> [ActionID] {
         if drafts.isEmpty { return [] }
         // Without middleware no closure is made.
-        guard !options.middleware.isEmpty else { return try await engine.enqueue(drafts) }
-        return try await Sluice.enqueue(drafts, through: options.middleware) { [engine] in
-            try await engine.enqueue($0)
-        }
+        guard !options.middleware.isEmpty else { return try await store(drafts) }
+        return try await Sluice.enqueue(drafts, through: options.middleware) { try await self.store($0) }
+    }
+
+    private func store(_ drafts: [ActionDraft]) async throws -> [ActionID] {
+        try require(drafts)
+        return try await engine.enqueue(drafts)
     }
 
     /// Encodes actions, many of them in two tasks, since encoding takes about as long as storing.

@@ -18,8 +18,7 @@ extension Broker {
         isKept: Bool = false,
         spread: Duration = .zero
     ) async throws(SluiceError) {
-        try name.validate()
-        try await engine.openGate(name, isKept: isKept, spread: spread)
+        _ = try await perform(.openGate(name, isKept: isKept, spread: spread))
     }
 
     /// Closes a gate, so that no action that needs it starts.
@@ -40,8 +39,7 @@ extension Broker {
         isKept: Bool = false,
         for duration: Duration? = nil
     ) async throws(SluiceError) {
-        try name.validate()
-        try await engine.closeGate(name, isKept: isKept, for: duration)
+        _ = try await perform(.closeGate(name, isKept: isKept, for: duration))
     }
 
     /// Returns the gates that have been opened or closed, by name, and when they open by themselves.
@@ -69,21 +67,25 @@ extension Broker {
         reason: String = "",
         for duration: Duration? = nil
     ) async throws(SluiceError) -> HoldID {
-        _ = try pattern.form()
-        try Hold.validate(holder, reason)
-        return try await engine.hold(pattern, by: holder, reason: reason, for: duration)
+        let result = try await perform(.hold(pattern, by: holder, reason: reason, for: duration))
+        guard let hold = result.hold else {
+            throw SluiceError(.storage, "the engine has held '\(pattern.rawValue)' and gave no number")
+        }
+        return hold
     }
 
     /// Ends a hold, so that queues without another hold continue; returns whether there was such a hold.
     @discardableResult
-    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await engine.endHold(hold) }
+    public func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool {
+        try await perform(.endHold(hold)).outcome == .done
+    }
 
     /// Ends the holds of a holder, or of all, that have exactly this pattern; returns how many there were.
     @discardableResult
     public func endHolds(
         matching pattern: QueuePattern,
         by holder: String? = nil
-    ) async throws(SluiceError) -> Int { try await engine.endHolds(matching: pattern, by: holder) }
+    ) async throws(SluiceError) -> Int { try await perform(.endHolds(of: pattern, by: holder)).done }
 
     /// Adds what an operator did to the audit log of the file, `sluice_audit`, which keeps the last 10,000.
     ///

@@ -4,7 +4,7 @@ extension Broker {
     /// No attempt is lost or given back. Running actions are not affected.
     @discardableResult
     public func retryNow(_ pattern: QueuePattern = .all) async throws(SluiceError) -> Int {
-        try await engine.retryNow(pattern.form())
+        try await perform(.retryNow(.matching(pattern.form()))).done
     }
 
     /// Ends the retry waits of the named queues and unparks them, as ``retryNow(_:)``, in one transaction.
@@ -12,7 +12,7 @@ extension Broker {
     /// On a server it is a transaction for each queue.
     @discardableResult
     public func retryNow(queues names: some Sequence<QueueName>) async throws(SluiceError) -> Int {
-        try await engine.retryNow(queues: Array(Set(names)))
+        try await perform(.retryNow(.named(Array(Set(names))))).done
     }
 
     /// Returns waiting and running actions, with payloads, by queue, in the order in which each runs them.
@@ -43,6 +43,6 @@ extension Broker {
         _ pattern: QueuePattern = .all,
         includingRetries: Bool = false
     ) async throws(SluiceError) -> Int {
-        try await engine.runNow(pattern.form(), includingRetries: includingRetries)
+        try await perform(.runNow(pattern.form(), includingRetries: includingRetries)).done
     }
 }

@@ -31,7 +31,9 @@ extension Broker {
         _ options: EnqueueOptions = EnqueueOptions(),
         in connection: OpaquePointer
     ) throws(SluiceError) -> EnqueueReceipt {
-        let ids = try engine.enqueue([drafter.draft(action, options)], in: connection)
+        let drafts = [try drafter.draft(action, options)]
+        try require(drafts)
+        let ids = try engine.enqueue(drafts, in: connection)
         return EnqueueReceipt(id: ids[0], broker: self)
     }
 
@@ -49,6 +51,8 @@ extension Broker {
         in connection: OpaquePointer,
         options: ((A) throws -> EnqueueOptions)? = nil
     ) throws -> [ActionID] {
-        try engine.enqueue(actions.map { try drafter.draft($0, options?($0) ?? shared) }, in: connection)
+        let drafts = try actions.map { try drafter.draft($0, options?($0) ?? shared) }
+        try require(drafts)
+        return try engine.enqueue(drafts, in: connection)
     }
 }

@@ -7,7 +7,7 @@ extension Broker {
     /// Throws ``SluiceError`` `duplicateQueueOptions` when the pattern has options, `invalidPattern`,
     /// `invalidOptions`, `closed`; `unsupported` for a discipline or a start that a server does not have.
     public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
-        try engine.ensureSupport(for: options)
+        try require(options)
         try book.setOptions(pattern, options)
     }
 
@@ -44,7 +44,7 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt) async throws -> Outcome
     ) throws(SluiceError) {
-        try engine.ensureSupportForPredicates()
+        try require(.predicates)
         try book.add(.predicate(isMatch), options, handler: handler)
         routesChanged(options)
     }
@@ -92,7 +92,7 @@ extension Broker {
         _ options: RouteOptions = RouteOptions(),
         handler: @escaping @Sendable (A, Attempt, Completion) -> Void
     ) throws(SluiceError) {
-        try engine.ensureSupportForPredicates()
+        try require(.predicates)
         try book.add(.predicate(isMatch), options, runBy: runner, completing: handler)
         routesChanged(options)
     }
@@ -190,7 +190,7 @@ extension Broker {
         _ pattern: QueuePattern,
         to options: QueueOptions?
     ) async throws(SluiceError) -> Bool {
-        if let options { try engine.ensureSupport(for: options) }
+        if let options { try require(options) }
         let form = try pattern.form()
         guard let old = try book.replaceOptions(pattern, by: options) else { return false }
         try await engine.optionsChanged(form, from: old)

@@ -10,7 +10,8 @@ extension Broker {
     /// for a permit. It may be out of date as soon as it is returned.
     public func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus {
         try queue.validate()
-        return try await engine.status(of: queue) ?? .empty(queue)
+        let found = try await engine.statuses(matching: .exact(queue), in: nil, limit: 1)
+        return found.first ?? .empty(queue)
     }
 
     /// Returns the status of queues with work, by name; finding few in some states among many reads them all.

@@ -7,6 +7,8 @@ package protocol Engine: AnyObject, Sendable {
     var runner: AttemptRunner { get }
     /// Gets the events of this process.
     var observers: Observers { get }
+    /// What the engine does not have.
+    var lacks: Set<EngineFeature> { get }
 
     // MARK: Life
 
@@ -38,10 +40,6 @@ package protocol Engine: AnyObject, Sendable {
 
     // MARK: Routes
 
-    /// Throws ``SluiceError/Code/unsupported`` for options that the engine does not have.
-    func ensureSupport(for options: QueueOptions) throws(SluiceError)
-    /// Throws ``SluiceError/Code/unsupported`` if queues cannot be chosen by a predicate.
-    func ensureSupportForPredicates() throws(SluiceError)
     /// Routes were added or removed.
     ///
     /// - Parameter mayStrand: Whether heads may have lost their route.
@@ -66,53 +64,12 @@ package protocol Engine: AnyObject, Sendable {
 
     // MARK: Acts
 
-    func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation
-    func cancel(tag: String) async throws(SluiceError) -> CancellationCounts
-    func cancel(queues form: QueuePattern.Form) async throws(SluiceError) -> CancellationCounts
-    func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange
-    func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange
-    func edit(
-        _ action: ActionID,
-        to payload: NewPayload,
-        replacing old: String?,
-        ifRunning: EditWhileRunning
-    ) async throws(SluiceError) -> ActionChange
-    func reschedule(_ action: ActionID, notBefore: Timestamp?) async throws(SluiceError) -> ActionChange
-    func setExpiry(_ action: ActionID, _ time: Timestamp?) async throws(SluiceError) -> ActionChange
-    func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange
-    func skipHead(
-        of queue: QueueName,
-        only action: ActionID?,
-        reason: String?
-    ) async throws(SluiceError) -> HeadSkip
-    func retryNow(_ form: QueuePattern.Form) async throws(SluiceError) -> Int
-    func retryNow(queues names: [QueueName]) async throws(SluiceError) -> Int
-    func runNow(_ form: QueuePattern.Form, includingRetries: Bool) async throws(SluiceError) -> Int
-    func openGate(_ name: GateName, isKept: Bool, spread: Duration) async throws(SluiceError)
-    func closeGate(_ name: GateName, isKept: Bool, for duration: Duration?) async throws(SluiceError)
-    func hold(
-        _ pattern: QueuePattern,
-        by holder: String,
-        reason: String,
-        for duration: Duration?
-    ) async throws(SluiceError) -> HoldID
-    func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool
-    func endHolds(matching pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> Int
-    func requeue(_ action: ActionID) async throws(SluiceError) -> Bool
-    func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID?
-    func requeueLetters(_ filter: DeadLetterFilter) async throws(SluiceError) -> RequeuedLetters
-    func purge(_ action: ActionID) async throws(SluiceError) -> Bool
-    func purgeDeadLetters(
-        _ filter: DeadLetterFilter,
-        diedBefore time: Timestamp?,
-        keepingNewest count: Int
-    ) async throws(SluiceError) -> Int
+    /// Does what the broker has checked; returns when it is durable.
+    func perform(_ act: Act) async throws(SluiceError) -> ActResult
     func audit(_ act: String, by person: String, result: String) async throws(SluiceError)
 
     // MARK: Reading
 
-    /// Returns the status of a queue; `nil` if it has no work.
-    func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus?
     func statuses(
         matching form: QueuePattern.Form,
         in states: Set<QueueStatus.State>?,

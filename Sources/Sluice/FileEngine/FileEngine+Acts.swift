@@ -1,54 +1,90 @@
-/// What operators and senders do to actions and queues that are there.
+/// What senders and operators do, as transactions of the store.
 extension FileEngine {
-    package func cancel(_ action: ActionID) async throws(SluiceError) -> Cancellation {
-        cancelled(action, try await store.cancel(action))
-    }
-
-    func cancelled(_ action: ActionID, _ result: CancelResult) -> Cancellation {
-        switch result {
-        case .removed:
-            scheduler.hasten(.admitScheduled)
-            return .removed
-        case .missing: return .tooLate
-        case .marked:
-            runner.cancel(action, .removal)
-            return .signalled
+    package func perform(_ act: Act) async throws(SluiceError) -> ActResult {
+        switch act {
+        case .cancel(.action(let action)): return cancelled(action, try await store.cancel(action))
+        case .cancel(.tag(let tag)): return try await cancel(.tag(tag, in: nil))
+        case .cancel(.queues(let form)): return try await cancel(.queues(form))
+        case .move(let action, to: let queue):
+            return ActResult(try await store.move(action, to: queue, drafter.options(of: queue)))
+        case .moveToFront(let action): return try await moveToFront(action)
+        case .edit(let action, to: let payload, replacing: let old, ifRunning: let policy):
+            return ActResult(try await edit(action, to: payload, replacing: old, ifRunning: policy))
+        case .reschedule(let action, notBefore: let time):
+            let change = try await store.reschedule(action, notBefore: time)
+            if change == .done { admitScheduledSoon() }
+            return ActResult(change)
+        case .setExpiry(let action, let time):
+            let change = try await store.setExpiry(action, time)
+            if let time, change != .missing { scheduleSweep(at: time) }
+            return ActResult(change)
+        case .setTag(let action, let tag): return ActResult(try await store.setTag(action, tag))
+        case .skipHead(of: let queue, only: let action, let reason):
+            let rule = routes.admission.queues.saidDiscipline(of: queue)
+            return ActResult(try await store.skipHead(of: queue, only: action, error: reason, by: rule))
+        case .retryNow(let queues): return try await retryNow(queues)
+        case .runNow(let form, let includingRetries): return try await runNow(form, includingRetries)
+        case .hold(let pattern, by: let holder, let reason, for: let duration):
+            var result = ActResult(.done)
+            result.hold = try await store.hold(pattern, by: holder, reason: reason, for: duration)
+            return result
+        case .endHolds(of: let pattern, by: let holder):
+            return ActResult(done: try await store.endHolds(matching: pattern, by: holder))
+        case .endHold(let hold): return ActResult(isThere: try await store.endHold(hold))
+        case .openGate(let name, let isKept, let spread):
+            try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
+            return ActResult(.done)
+        case .closeGate(let name, let isKept, for: let duration?):
+            try await store.closeGate(name, isKept: isKept, for: duration)
+            return ActResult(.done)
+        case .closeGate(let name, let isKept, for: nil):
+            try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
+            return ActResult(.done)
+        case .requeue(let letter): return ActResult(isThere: try await store.requeue(letter))
+        case .requeueAtEnd(let letter):
+            let action = try await store.requeueAtEnd(letter)
+            return action.map { ActResult(.done, $0) } ?? ActResult(.missing)
+        case .requeueAll(let filter): return try await requeueAll(filter)
+        case .purge(let letter): return ActResult(isThere: try await store.purge(letter))
+        case .purgeAll(let filter, diedBefore: let time, keepingNewest: let count):
+            return try await purgeAll(filter, diedBefore: time, keepingNewest: count)
         }
     }
 
-    package func cancel(tag: String) async throws(SluiceError) -> CancellationCounts {
-        try await cancel(.tag(tag, in: nil))
+    package func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
+        try await store.audit(act, by: person, result: result)
+    }
+}
+
+/// Acts on actions.
+extension FileEngine {
+    func cancelled(_ action: ActionID, _ change: ActionChange) -> ActResult {
+        if change == .done { scheduler.hasten(.admitScheduled) }
+        if change == .deferred { runner.cancel(action, .removal) }
+        return ActResult(change)
     }
 
-    package func cancel(queues form: QueuePattern.Form) async throws(SluiceError) -> CancellationCounts {
-        try await cancel(.queues(form))
-    }
-
-    func cancel(_ choice: CancelChoice) async throws(SluiceError) -> CancellationCounts {
-        var counts = CancellationCounts()
+    func cancel(_ choice: CancelChoice) async throws(SluiceError) -> ActResult {
+        var result = ActResult()
         var page: CancelPage? = CancelPage(through: try await store.lastActionID())
         while let current = page {
             let batch = try await store.cancel(choice, current)
             for action in batch.signalled { runner.cancel(action, .removal) }
-            counts.removed += batch.removed
-            counts.signalled += batch.signalled.count
+            result.done += batch.removed
+            result.deferred += batch.signalled.count
             page = batch.next
         }
         scheduler.hasten(.admitScheduled)
-        return counts
+        return result
     }
 
-    package func move(_ action: ActionID, to queue: QueueName) async throws(SluiceError) -> ActionChange {
-        try await store.move(action, to: queue, drafter.options(of: queue))
-    }
-
-    package func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActionChange {
+    private func moveToFront(_ action: ActionID) async throws(SluiceError) -> ActResult {
         let change = try await store.moveToFront(action, by: routes.admission.queues)
         if change == .done { scheduler.hasten(.admitScheduled) }
-        return change
+        return ActResult(change)
     }
 
-    package func edit(
+    private func edit(
         _ action: ActionID,
         to payload: NewPayload,
         replacing old: String?,
@@ -74,137 +110,54 @@ extension FileEngine {
             ifRunning: ifRunning
         )
     }
+}
 
-    package func reschedule(
-        _ action: ActionID,
-        notBefore: Timestamp?
-    ) async throws(SluiceError) -> ActionChange {
-        let change = try await store.reschedule(action, notBefore: notBefore)
-        if change == .done { admitScheduledSoon() }
-        return change
-    }
-
-    package func setExpiry(
-        _ action: ActionID,
-        _ time: Timestamp?
-    ) async throws(SluiceError) -> ActionChange {
-        let change = try await store.setExpiry(action, time)
-        if let time, change != .missing { scheduleSweep(at: time) }
-        return change
-    }
-
-    package func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
-        try await store.setTag(action, tag)
-    }
-
-    package func skipHead(
-        of queue: QueueName,
-        only action: ActionID?,
-        reason: String?
-    ) async throws(SluiceError) -> HeadSkip {
-        let discipline = routes.admission.queues.saidDiscipline(of: queue)
-        return try await store.skipHead(of: queue, only: action, error: reason, by: discipline)
-    }
-
-    package func retryNow(_ form: QueuePattern.Form) async throws(SluiceError) -> Int {
-        let count = try await store.retryNow(form)
+/// Acts on queues and dead letters.
+extension FileEngine {
+    private func retryNow(_ queues: Act.QueueSelection) async throws(SluiceError) -> ActResult {
+        let count =
+            switch queues {
+            case .matching(let form): try await store.retryNow(form)
+            case .named(let names): try await store.retryNow(mutant("restart by name") ? [] : names)
+            }
         scheduler.hasten(.admitScheduled)
-        return count
+        return ActResult(done: count)
     }
 
-    package func retryNow(queues names: [QueueName]) async throws(SluiceError) -> Int {
-        let count = try await store.retryNow(mutant("restart by name") ? [] : names)
-        scheduler.hasten(.admitScheduled)
-        return count
-    }
-
-    package func runNow(
+    private func runNow(
         _ form: QueuePattern.Form,
-        includingRetries: Bool
-    ) async throws(SluiceError) -> Int {
+        _ includingRetries: Bool
+    ) async throws(SluiceError) -> ActResult {
         let queues = routes.admission.queues
         let count = try await store.runNow(form, endsWaits: includingRetries) {
             queues.rules(of: $0).isBatched
         }
         if includingRetries { scheduler.hasten(.admitScheduled) }
-        return count
-    }
-}
-
-/// Gates, holds and the audit log.
-extension FileEngine {
-    package func openGate(
-        _ name: GateName,
-        isKept: Bool,
-        spread: Duration
-    ) async throws(SluiceError) {
-        try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
+        return ActResult(done: count)
     }
 
-    package func closeGate(
-        _ name: GateName,
-        isKept: Bool,
-        for duration: Duration?
-    ) async throws(SluiceError) {
-        if let duration { return try await store.closeGate(name, isKept: isKept, for: duration) }
-        try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
-    }
-
-    package func hold(
-        _ pattern: QueuePattern,
-        by holder: String,
-        reason: String,
-        for duration: Duration?
-    ) async throws(SluiceError) -> HoldID {
-        try await store.hold(pattern, by: holder, reason: reason, for: duration)
-    }
-
-    package func endHold(_ hold: HoldID) async throws(SluiceError) -> Bool { try await store.endHold(hold) }
-
-    package func endHolds(
-        matching pattern: QueuePattern,
-        by holder: String?
-    ) async throws(SluiceError) -> Int { try await store.endHolds(matching: pattern, by: holder) }
-
-    package func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
-        try await store.audit(act, by: person, result: result)
-    }
-}
-
-/// Dead letters.
-extension FileEngine {
-    package func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
-        try await store.requeue(action)
-    }
-
-    package func requeueAtEnd(_ action: ActionID) async throws(SluiceError) -> ActionID? {
-        try await store.requeueAtEnd(action)
-    }
-
-    package func requeueLetters(_ filter: DeadLetterFilter) async throws(SluiceError) -> RequeuedLetters {
-        var letters = RequeuedLetters()
+    private func requeueAll(_ filter: DeadLetterFilter) async throws(SluiceError) -> ActResult {
+        var result = ActResult()
         var page: CancelPage? = CancelPage(through: try await store.lastDeadLetter())
         while let current = page {
             let (requeued, next) = try await store.requeue(filter, current)
-            letters.add(requeued)
+            result.add(requeued)
             page = next
         }
-        return letters
+        return result
     }
 
-    package func purge(_ action: ActionID) async throws(SluiceError) -> Bool { try await store.purge(action) }
-
-    package func purgeDeadLetters(
+    private func purgeAll(
         _ filter: DeadLetterFilter,
         diedBefore time: Timestamp?,
         keepingNewest count: Int
-    ) async throws(SluiceError) -> Int {
-        guard let last = try await store.deadLetter(filter, behind: count) else { return 0 }
-        var purged = 0
+    ) async throws(SluiceError) -> ActResult {
+        guard let last = try await store.deadLetter(filter, behind: count) else { return ActResult() }
+        var result = ActResult()
         while true {
             let batch = try await store.purge(filter, diedBefore: time, through: last)
-            purged += batch
-            if batch < DeadLetters.batchSize { return purged }
+            result.done += batch
+            if batch < DeadLetters.batchSize { return result }
         }
     }
 }

@@ -1,7 +1,5 @@
-/// A store supports all options and routes.
 extension FileEngine {
-    package func ensureSupport(for options: QueueOptions) throws(SluiceError) {}
-    package func ensureSupportForPredicates() throws(SluiceError) {}
+    package var lacks: Set<EngineFeature> { [] }
 
     package func routesChanged(mayStrand: Bool) {
         scheduler.routesChanged()

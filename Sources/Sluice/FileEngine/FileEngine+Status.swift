@@ -1,10 +1,6 @@
 internal import Synchronization
 
 extension FileEngine {
-    package func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus? {
-        try await statuses(of: .exact(queue), in: nil, limit: 1).first
-    }
-
     package func statuses(
         matching form: QueuePattern.Form,
         in states: Set<QueueStatus.State>?,

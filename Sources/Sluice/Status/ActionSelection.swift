@@ -8,7 +8,7 @@ public struct ActionSelection: Sendable, Hashable {
     }
 
     /// A selection whose names have been checked.
-    enum Form: Sendable {
+    package enum Form: Sendable {
         case action(ActionID)
         case tag(String)
         case queues(QueuePattern.Form)

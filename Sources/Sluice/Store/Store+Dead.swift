@@ -65,7 +65,7 @@ extension Store {
     func requeue(
         _ filter: DeadLetterFilter,
         _ page: CancelPage
-    ) async throws(SluiceError) -> (requeued: RequeuedLetters, next: CancelPage?) {
+    ) async throws(SluiceError) -> (requeued: ActResult, next: CancelPage?) {
         try await write(sync: .owed) { try $0.deadLetters.requeue(filter, page) }
     }
 

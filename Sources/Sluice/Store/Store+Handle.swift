@@ -26,7 +26,7 @@ extension Store {
         try await write(sync: .owed) { try $0.handles.clear(queue, through: last) }
     }
 
-    func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> CancelResult {
+    func cancel(_ action: ActionID, in queue: QueueName) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) { try $0.handles.cancelInQueue(action, in: queue) }
     }
 

@@ -10,7 +10,7 @@ extension Store {
         }
     }
 
-    package func cancel(_ action: ActionID) async throws(SluiceError) -> CancelResult {
+    package func cancel(_ action: ActionID) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) { try $0.cancellations.cancel(action) }
     }
 

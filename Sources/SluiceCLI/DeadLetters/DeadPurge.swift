@@ -46,32 +46,12 @@ struct DeadPurge: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await store.withBroker { broker in
-            guard let pattern = choice.scope.pattern else { return try await purgeEach(broker) }
-            let count = try await broker.purgeDeadLetters(
-                pattern,
-                cause: choice.cause,
-                diedBefore: olderThan.map { Date() - $0.duration / .seconds(1) },
-                keepingNewest: keep ?? 0
-            )
-            output.answer("\(DeadChoice.counted(count)) purged", [("purged", String(count))])
-            return true
+        guard let pattern = choice.scope.pattern else {
+            return try await output.perform(choice.ids.map { .purge($0) }, store)
         }
-        if !isComplete { throw Failure(.leftover) }
-    }
-
-    /// - Returns: Whether all existed.
-    private func purgeEach(_ broker: Broker) async throws -> Bool {
-        var isComplete = true
-        for id in choice.ids {
-            let isThere = try await broker.purge(id)
-            isComplete = isComplete && isThere
-            output.answer(
-                isThere ? "\(id) is purged" : "\(id) is not a dead letter; `sluice dead list` lists them",
-                [("id", id.description), ("result", JSONText.string(isThere ? "purged" : "missing"))]
-            )
-        }
-        return isComplete
+        let filter = DeadLetterFilter(form: try pattern.form(), cause: choice.cause)
+        let time = olderThan.map { Timestamp(Date() - $0.duration / .seconds(1)) }
+        try await output.perform([.purgeAll(filter, diedBefore: time, keepingNewest: keep ?? 0)], store)
     }
 }
 #endif

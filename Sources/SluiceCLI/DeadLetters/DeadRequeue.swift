@@ -34,51 +34,21 @@ struct DeadRequeue: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await store.withBroker { broker in
-            guard let pattern = choice.scope.pattern else { return try await requeueEach(broker) }
-            let letters = try await broker.requeueLetters(pattern, cause: choice.cause)
-            output.answer(
-                "\(DeadChoice.counted(letters.count)) requeued",
-                [("requeued", String(letters.count)), ("kept", String(letters.keptCount))]
-            )
-            if let (action, reason) = letters.firstKept {
-                let others = letters.keptCount == 1 ? "" : ", and \(letters.keptCount - 1) more stay too"
-                Terminal.remark("\(action) stays a dead letter: \(reason)\(others)")
-            } else if letters.count == 0 {
-                Terminal.remark("no dead letter matches; `sluice dead list` lists them")
-            }
-            return letters.keptCount == 0
-        }
-        if !isComplete { throw Failure(.leftover) }
-    }
-
-    /// - Returns: Whether all existed.
-    private func requeueEach(_ broker: Broker) async throws -> Bool {
-        var isComplete = true
-        for id in choice.ids {
-            let newID = try await requeue(id, broker)
-            isComplete = isComplete && newID != nil
-            output.answer(
-                newID.map { $0 == id ? "\(id) is requeued" : "\(id) is requeued as \($0)" }
-                    ?? "\(id) is not a dead letter; `sluice dead list` lists them",
-                [
-                    ("id", id.description),
-                    ("result", JSONText.string(newID == nil ? "missing" : "requeued")),
-                    ("new_id", newID?.description ?? "null"),
-                ]
+        guard let pattern = choice.scope.pattern else {
+            return try await output.perform(
+                choice.ids.map { atEnd ? .requeueAtEnd($0) : .requeue($0) },
+                store
             )
         }
-        return isComplete
-    }
-
-    /// - Returns: The action's number in the queue.
-    private func requeue(_ id: ActionID, _ broker: Broker) async throws -> ActionID? {
-        do throws(SluiceError) {
-            if atEnd { return try await broker.requeueAtEnd(id) }
-            return try await broker.requeue(id) ? id : nil
-        } catch {
-            throw Failure(ExitStatus(error.code), "\(id) stays a dead letter: \(error.message)")
+        let act = Act.requeueAll(DeadLetterFilter(form: try pattern.form(), cause: choice.cause))
+        let result = try await store.withBroker { try await output.perform(act, $0) }
+        if let (action, reason) = result.firstKept {
+            let others = result.keptCount == 1 ? "" : ", and \(result.keptCount - 1) more stay too"
+            Terminal.remark("\(action) stays a dead letter: \(reason)\(others)")
+        } else if result.done == 0 {
+            Terminal.remark("no dead letter matches; `sluice dead list` lists them")
         }
+        if !act.isComplete(result) { throw Failure(.leftover) }
     }
 }
 #endif

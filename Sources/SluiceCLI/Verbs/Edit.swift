@@ -44,8 +44,11 @@ struct Edit: AsyncParsableCommand {
             throw Failure(.refused, "\(id) is left as it is: \(Self.isSealed)")
         }
         guard let old = state.details?.payload, isOpen(state.phase) else {
-            let change: ActionChange = if case .running = state.phase { .running } else { .missing }
-            return try await output.change([id], store, done: "", deferred: "") { _, _ in change }
+            let isRunning = if case .running = state.phase { true } else { false }
+            let result = ActResult(isRunning ? .running : .missing)
+            let answer = try await store.withReader { try await edit(to: "").answer(result, $0) }
+            output.answer(answer)
+            throw Failure(.leftover)
         }
         try await Editor.edit(old) { new in
             guard new != old else {
@@ -67,19 +70,20 @@ struct Edit: AsyncParsableCommand {
         }
     }
 
+    private func edit(to payload: String, replacing old: String? = nil) -> Act {
+        .edit(id, to: .text(payload), replacing: old, ifRunning: unlessRunning ? .refuse : .next)
+    }
+
     private func replace(with payload: String, replacing old: String? = nil) async throws {
-        let later = "its next attempt gets the new payload"
-        try await output.change([id], store, done: "has a new payload", deferred: later) {
-            broker,
-            id throws(SluiceError) in
+        let outcome = try await store.withBroker { broker in
             if try await broker.action(id).details?.isSealed == true {
-                throw SluiceError(.payloadNotSealed, Self.isSealed)
+                throw Failure(ExitStatus(.payloadNotSealed), "\(id) is left as it is: \(Self.isSealed)")
             }
-            let policy: EditWhileRunning = unlessRunning ? .refuse : .next
-            let change = try await broker.edit(id, payload: payload, replacing: old, ifRunning: policy)
-            if change == .done { try await remarkOnParking(of: id, broker) }
-            return change
+            let result = try await output.perform(edit(to: payload, replacing: old), broker)
+            if result.outcome == .done { try await remarkOnParking(of: id, broker) }
+            return result.outcome
         }
+        guard outcome == .done || outcome == .deferred else { throw Failure(.leftover) }
     }
 
     /// Says that an edit does not start the action of a parked queue, and what does.

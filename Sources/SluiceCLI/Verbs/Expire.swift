@@ -37,13 +37,8 @@ struct Expire: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let date = at?.date
-        let end = date.map { "expires at \(Times.text($0))" } ?? "does not expire"
-        try await output.change(ids, store, done: end, deferred: "after this attempt it \(end)") {
-            broker,
-            id throws(SluiceError) in
-            try await broker.setExpiry(id, date)
-        }
+        let time = at.map { Timestamp($0.date) }
+        try await output.perform(ids.map { .setExpiry($0, time) }, store)
     }
 }
 #endif

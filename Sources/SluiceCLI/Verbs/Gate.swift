@@ -94,8 +94,7 @@ struct Gate: AsyncParsableCommand {
         @OptionGroup var output: OutputOption
 
         func run() async throws {
-            try await store.withBroker { try await $0.openGate(GateName(name), isKept: true, spread: .zero) }
-            Gate.answer(name, "open", output)
+            try await output.perform([.openGate(GateName(name), isKept: true, spread: .zero)], store)
         }
     }
 
@@ -132,18 +131,9 @@ struct Gate: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await store.withBroker {
-                try await $0.closeGate(GateName(name), isKept: true, for: span?.duration)
-            }
-            Gate.answer(name, "closed", output)
+            let act = Act.closeGate(GateName(name), isKept: true, for: span?.duration)
+            try await output.perform([act], store)
         }
-    }
-
-    private static func answer(_ name: String, _ state: String, _ output: OutputOption) {
-        output.answer(
-            "\(name) is \(state)",
-            [("gate", JSONText.string(name)), ("state", JSONText.string(state))]
-        )
     }
 }
 #endif

@@ -31,8 +31,7 @@ struct Hold: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (id, _, members) = try await facts.hold(try scope.required(name), in: store)
-        output.answer(id.description, members)
+        output.answer(try await facts.hold(try scope.required(name), in: store).answer)
     }
 }
 #endif

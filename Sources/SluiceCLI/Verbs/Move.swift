@@ -44,41 +44,15 @@ struct Move: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await store.withBroker { broker in
-            var isComplete = true
-            if let to, try await !broker.hasQueues(matching: QueuePattern(to.rawValue)) {
+        guard let to else {
+            // In reverse order, since each is put before the previous one.
+            return try await output.perform(ids.reversed().map { .moveToFront($0) }, store)
+        }
+        try await output.perform(ids.map { .move($0, to: to) }, store) { broker in
+            if try await !broker.hasQueues(matching: QueuePattern(to.rawValue)) {
                 Terminal.remark("'\(Visible.text(to.rawValue))' had no actions before")
             }
-            // In reverse order, since each is put before the previous one.
-            for id in front ? ids.reversed() : ids {
-                let change = try await move(id, broker)
-                isComplete = isComplete && change.isMade
-            }
-            return isComplete
         }
-        if !isComplete { throw Failure(.leftover) }
-    }
-
-    private func move(_ id: ActionID, _ broker: Broker) async throws -> ActionChange {
-        let change: ActionChange
-        do throws(SluiceError) {
-            if let to {
-                change = try await broker.move(id, to: to)
-            } else {
-                change = try await broker.moveToFront(id)
-            }
-        } catch {
-            throw Failure(error, leaving: "\(id) stays where it is")
-        }
-        let done = to.map { "is moved to \($0)" } ?? "is at the front of its queue"
-        let sentence = try await change.sentence(
-            of: id,
-            done: done,
-            deferred: "it moves when its attempt ends",
-            broker
-        )
-        output.answer(sentence, [("id", id.description), ("result", JSONText.string(change.word))])
-        return change
     }
 }
 #endif

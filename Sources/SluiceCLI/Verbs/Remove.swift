@@ -55,53 +55,13 @@ struct Remove: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isComplete = try await store.withBroker { broker in
-            if let tag {
-                answer(try await broker.cancel(tag: tag))
-            } else if let pattern {
-                try await broker.remarkIfNone(matches: [pattern])
-                answer(try await broker.cancel(queues: pattern))
-            } else {
-                return try await removeEach(broker)
-            }
-            return true
+        if let tag { return try await output.perform([.cancel(.tag(tag))], store) }
+        guard let pattern else {
+            return try await output.perform(words.map { .cancel(.action(try ActionID.argument($0))) }, store)
         }
-        if !isComplete { throw Failure(.leftover) }
-    }
-
-    private func answer(_ counts: CancellationCounts) {
-        output.answer(
-            "\(counts.removed) removed, \(counts.signalled) signalled",
-            [("removed", String(counts.removed)), ("signalled", String(counts.signalled))]
-        )
-    }
-
-    /// - Returns: Whether all existed.
-    private func removeEach(_ broker: Broker) async throws -> Bool {
-        var isComplete = true
-        for id in try words.map(ActionID.argument) {
-            let word: String
-            let sentence: String
-            switch try await broker.cancel(id) {
-            case .removed: (word, sentence) = ("removed", "\(id) is removed")
-            case .signalled:
-                word = "signalled"
-                sentence = "\(id) runs; it is removed when its attempt ends, unless it succeeds"
-            case .tooLate:
-                isComplete = false
-                (word, sentence) = ("too_late", try await Self.absence(of: id, broker))
-            }
-            output.answer(sentence, [("id", id.description), ("result", JSONText.string(word))])
+        try await output.perform([.cancel(.queues(try pattern.form()))], store) {
+            try await $0.remarkIfNone(matches: [pattern])
         }
-        return isComplete
-    }
-
-    /// Explains why an action does not exist, and what can be done.
-    static func absence(of id: ActionID, _ broker: Broker) async throws -> String {
-        guard try await broker.deadLetter(id) != nil else {
-            return "too late: \(id) does not exist; `sluice actions` lists all"
-        }
-        return "too late: \(id) is a dead letter; `sluice dead` requeues and purges dead letters"
     }
 }
 #endif

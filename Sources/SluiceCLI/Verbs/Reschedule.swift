@@ -46,14 +46,8 @@ struct Reschedule: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let date = at?.date
-        let later = date.flatMap { $0 > Date() ? $0 : nil }
-        let done = later.map { "is scheduled for \(Times.text($0))" } ?? "is due now"
-        try await output.change(ids, store, done: done, deferred: "it is not changed") {
-            broker,
-            id throws(SluiceError) in
-            try await broker.reschedule(id, notBefore: date)
-        }
+        let time = at.map { Timestamp($0.date) }
+        try await output.perform(ids.map { .reschedule($0, notBefore: time) }, store)
     }
 }
 #endif

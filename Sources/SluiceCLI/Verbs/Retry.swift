@@ -30,14 +30,13 @@ struct Retry: AsyncParsableCommand {
 
     func run() async throws {
         let pattern = try scope.required(name)
-        let (count, isKnown) = try await store.withBroker { broker in
-            (try await broker.retryNow(pattern), try await broker.hasQueues(matching: pattern))
+        let act = Act.retryNow(.matching(try pattern.form()))
+        let isUnknown = try await store.withBroker { broker in
+            let result = try await output.perform(act, broker)
+            guard result.done == 0 else { return false }
+            return try await !broker.hasQueues(matching: pattern)
         }
-        output.answer(
-            count == 1 ? "1 queue is tried again" : "\(count) queues are tried again",
-            [("queue", JSONText.string(pattern.rawValue)), ("queues", String(count))]
-        )
-        guard count == 0, !isKnown else { return }
+        guard isUnknown else { return }
         let name = Visible.text(pattern.rawValue)
         let advice =
             Int(pattern.rawValue) == nil ? "" : ": `sluice show \(name)` names the queue of an action"

@@ -34,32 +34,7 @@ struct Skip: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let skip = try await store.withBroker { try await $0.skipHead(of: queue, reason: reason) }
-        let (word, id): (String, ActionID?) =
-            switch skip {
-            case .skipped(let id): ("skipped", id)
-            case .running(let id): ("running", id)
-            case .other(let id): ("other", id)
-            case .empty: ("empty", nil)
-            }
-        output.answer(
-            Self.sentence(skip, queue.rawValue),
-            [
-                ("queue", JSONText.string(queue.rawValue)), ("result", JSONText.string(word)),
-                ("id", id?.description ?? "null"),
-            ]
-        )
-        guard case .skipped = skip else { throw Failure(.leftover) }
-    }
-
-    /// Returns the result in words, and what can be done next.
-    static func sentence(_ skip: HeadSkip, _ queue: String) -> String {
-        switch skip {
-        case .skipped(let id): "\(id) is skipped; `sluice dead requeue \(id)` puts it back"
-        case .running(let id): "\(id) runs and is left as it is; `sluice remove \(id)` cancels it"
-        case .other(let id): "nothing is skipped: by now it would be \(id) of \(queue)"
-        case .empty: "\(queue) has nothing to skip: it is empty, or all its actions are scheduled for later"
-        }
+        try await output.perform([.skipHead(of: queue, only: nil, reason: reason)], store)
     }
 }
 #endif

@@ -107,12 +107,12 @@ struct Watch: AsyncParsableCommand, Look {
 
     /// - Returns: The message about it.
     private func perform(
-        _ act: WatchModel.Act,
+        _ intent: WatchModel.Intent,
         _ broker: Broker,
         _ drawing: WatchDrawing
     ) async -> String {
         let (undone, queue): (String, QueueName)
-        switch act {
+        switch intent {
         case .hold(let name): (undone, queue) = ("held", name)
         case .resume(let name): (undone, queue) = ("resumed", name)
         case .retry(let name): (undone, queue) = ("tried again", name)
@@ -121,27 +121,24 @@ struct Watch: AsyncParsableCommand, Look {
         }
         let name = drawing.name(of: queue)
         do {
-            switch act {
+            let pattern = QueuePattern(queue.rawValue)
+            switch intent {
             case .hold:
-                try await broker.hold(
-                    QueuePattern(queue.rawValue),
-                    by: HoldFacts.user,
-                    reason: "sluice watch",
-                    for: nil
-                )
+                try await broker.hold(pattern, by: HoldFacts.user, reason: "sluice watch", for: nil)
                 return try await message("held: \(name)", queue, broker, withReason: false)
             case .resume:
-                let count = try await broker.endHolds(matching: QueuePattern(queue.rawValue), by: nil)
+                let count = try await broker.endHolds(matching: pattern, by: nil)
                 guard count > 0 else { return "held by its prefix: \(name); see `sluice holds`" }
                 return try await message("resumed: \(name)", queue, broker)
             case .retry:
-                let count = try await broker.retryNow(QueuePattern(queue.rawValue))
-                guard count > 0 else { return "no retry or parking to end: \(name)" }
+                guard try await broker.retryNow(pattern) > 0 else {
+                    return "no retry or parking to end: \(name)"
+                }
                 return try await message("tried again: \(name)", queue, broker)
             case .skip(_, let head):
                 // Not another one that has become the head since the user saw it.
-                let skip = try await broker.skipHead(of: queue, only: head, reason: nil)
-                return Skip.sentence(skip, name)
+                let act = Act.skipHead(of: queue, only: head, reason: nil)
+                return try await act.answer(try await broker.perform(act), broker).sentence
             case .open, .quit:
                 return ""
             }
@@ -151,7 +148,8 @@ struct Watch: AsyncParsableCommand, Look {
     }
 
     /// Names the processes that hold the lock, if the system reports them.
-    private func words(for error: SluiceError, _ broker: Broker) async -> String {
+    private func words(for error: any Error, _ broker: Broker) async -> String {
+        guard let error = error as? SluiceError else { return "\(error)" }
         guard error.code == .databaseLocked else { return error.message }
         let holders = await broker.lockHolders()
         guard !holders.isEmpty else { return error.message }

@@ -3,8 +3,8 @@ internal import Sluice
 
 /// The model of a watch: keys and pictures in, acts and lines out; it uses neither terminal nor file.
 struct WatchModel {
-    /// The act that a key requests.
-    enum Act: Hashable {
+    /// What a key asks for.
+    enum Intent: Hashable {
         case hold(QueueName)
         case resume(QueueName)
         case retry(QueueName)
@@ -22,7 +22,7 @@ struct WatchModel {
         case help
         case details
         /// Waits for a confirmation.
-        case confirm(Act)
+        case confirm(Intent)
     }
 
     private(set) var mode = Mode.lanes
@@ -50,7 +50,7 @@ struct WatchModel {
     /// Handles a key.
     ///
     /// - Parameter pageSize: How many lanes the screen shows.
-    mutating func press(_ key: Key, pageSize: Int) -> Act? {
+    mutating func press(_ key: Key, pageSize: Int) -> Intent? {
         message = ""
         switch mode {
         case .help:
@@ -88,7 +88,7 @@ struct WatchModel {
         detailTop = max(min(detailTop, count - pageSize), 0)
     }
 
-    private mutating func pressInDetails(_ key: Key, pageSize: Int) -> Act? {
+    private mutating func pressInDetails(_ key: Key, pageSize: Int) -> Intent? {
         switch key {
         case .up, .character("k"): detailTop -= 1
         case .down, .character("j"): detailTop += 1
@@ -116,7 +116,7 @@ struct WatchModel {
         applyFilter()
     }
 
-    private mutating func pressInLanes(_ key: Key, pageSize: Int) -> Act? {
+    private mutating func pressInLanes(_ key: Key, pageSize: Int) -> Intent? {
         switch key {
         case .up, .character("k"): select(selectedIndex - 1)
         case .down, .character("j"): select(selectedIndex + 1)

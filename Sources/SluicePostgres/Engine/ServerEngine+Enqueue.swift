@@ -7,14 +7,12 @@ internal import Synchronization
 /// Enqueuing; when a call returns, the action is as durable as a commit of the server (G1).
 extension ServerEngine {
     package func enqueue(_ drafts: [ActionDraft]) async throws -> [ActionID] {
-        try ensureSupported(drafts)
         let ids = try await enqueuer.enqueue(drafts)
         changed()
         return ids
     }
 
     package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
-        try ensureSupported(drafts)
         let result = Mutex<Result<[ActionID], SluiceError>?>(nil)
         let isOver = DispatchSemaphore(value: 0)
         enqueuer.add(
@@ -30,11 +28,6 @@ extension ServerEngine {
     }
 
     package func submit(_ drafts: [ActionDraft], _ ended: @escaping @Sendable (SluiceError?) -> Void) {
-        do throws(SluiceError) {
-            try ensureSupported(drafts)
-        } catch {
-            return ended(error)
-        }
         enqueuer.add(
             PostgresEnqueuer.Call(drafts: drafts) { [weak self] result in
                 switch result {
@@ -47,17 +40,10 @@ extension ServerEngine {
         )
     }
 
-    private func ensureSupported(_ drafts: [ActionDraft]) throws(SluiceError) {
-        if drafts.contains(where: { $0.extras?.groups != nil }) {
-            throw SluiceError(.unsupported, "groups of actions need a broker on a file")
-        }
-    }
-
     package func enqueue(
         _ drafts: [ActionDraft],
         in connection: OpaquePointer
     ) throws(SluiceError) -> [ActionID] {
-        try ensureSupported(drafts)
         guard PQtransactionStatus(connection) == PQTRANS_INTRANS else {
             throw SluiceError(.noTransaction, "the connection has no open transaction: begin one first")
         }

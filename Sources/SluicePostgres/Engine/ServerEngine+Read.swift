@@ -3,13 +3,14 @@ package import Sluice
 
 /// Reading the queues; each read has a snapshot of its own.
 extension ServerEngine {
-    package func status(of queue: QueueName) async throws(SluiceError) -> QueueStatus? {
+    /// Reads one queue by a function of its own, which looks at no other.
+    private func status(of queue: QueueName) async throws(SluiceError) -> [QueueStatus] {
         let rows = try await read(
             "reading a status",
             QueueFactRow.sql("@sluice_status($1)"),
             [queue.rawValue]
         )
-        return rows.first.map { QueueFactRow($0, own: loop.lease.worker, refusal: loop.refusal).status }
+        return statuses(rows)
     }
 
     package func statuses(
@@ -17,6 +18,7 @@ extension ServerEngine {
         in states: Set<QueueStatus.State>?,
         limit: Int
     ) async throws(SluiceError) -> [QueueStatus] {
+        if case .exact(let queue) = form, states == nil { return try await status(of: queue) }
         let rows = try await read(
             "reading statuses",
             QueueFactRow.sql("@sluice_statuses($1, $2::text[], $3)"),
@@ -25,7 +27,11 @@ extension ServerEngine {
                 "\(min(limit, Int(Int32.max)))",
             ]
         )
-        return rows.map { QueueFactRow($0, own: loop.lease.worker, refusal: loop.refusal).status }
+        return statuses(rows)
+    }
+
+    private func statuses(_ rows: PostgresRows) -> [QueueStatus] {
+        rows.map { QueueFactRow($0, own: loop.lease.worker, refusal: loop.refusal).status }
     }
 
     package func action(_ id: ActionID) async throws(SluiceError) -> ActionState {
@@ -174,6 +180,39 @@ extension ServerEngine {
                 until: row.time("until")?.date
             )
         }
+    }
+}
+
+/// Dead letters.
+extension ServerEngine {
+    package func deadLetters(
+        _ filter: DeadLetterFilter,
+        after last: DeadLetterPlace?,
+        limit: Int
+    ) async throws(SluiceError) -> [DeadLetter] {
+        let rows = try await read(
+            "reading dead letters",
+            DeadLetterRow.sql(),
+            [
+                filter.form.rawValue, filter.cause?.rawValue, last?.diedAt.postgresText,
+                last.map { "\($0.id)" }, "\(min(limit, Int(Int32.max)))",
+            ]
+        )
+        return rows.map { DeadLetterRow($0).letter }
+    }
+
+    package func deadLetter(_ action: ActionID) async throws(SluiceError) -> DeadLetter? {
+        // The first at its own place, which the view has.
+        let rows = try await read(
+            "reading a dead letter",
+            DeadLetterRow.sql(
+                "@sluice_dead AS d CROSS JOIN LATERAL ",
+                "d.queue, NULL, d.died_at, d.id + 1, 1"
+            )
+                + " WHERE d.id = $1 AND l.action = d.id",
+            ["\(action)"]
+        )
+        return rows.first.map { DeadLetterRow($0).letter }
     }
 }
 #endif

@@ -3,6 +3,7 @@ internal import Sluice
 
 /// A question whether to act: the act is done to the subjects that it counted, and to no others.
 struct Question: Sendable {
+    /// None for an action to enqueue.
     let subjects: [Subject]
     /// The fields of the act, without a payload: that comes again with the answer.
     let form: Form
@@ -18,14 +19,14 @@ struct Question: Sendable {
         self.form = form.setting("payload", nil).setting("token", nil)
     }
 
-    /// Returns the act with the parameters of an answer.
-    func command(answeredBy answer: Form) throws(PageError) -> Command {
+    /// Returns the fields of the act with the parameters of an answer.
+    func form(answeredBy answer: Form) throws(PageError) -> Form {
         guard answer["payload"]?.fingerprint == payload else {
             throw PageError(.conflict, "the payload is another one than was shown: ask again")
         }
         var form = form
         for name in Self.parameters { form = form.setting(name, answer[name]) }
-        return try Command(form)
+        return form
     }
 }
 #endif

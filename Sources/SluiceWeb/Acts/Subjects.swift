@@ -11,22 +11,21 @@ enum Subjects: Sendable {
     case holds
 
     /// Reads them from the fields of a form.
-    init(of verb: Verb, _ form: Form) throws(PageError) {
+    init(of kind: Act.Kind, _ field: ActButton.Field, _ form: Form) throws(PageError) {
         let isMatching = form["scope"] == "matching"
-        switch verb.subject {
+        switch field {
         case .queue where isMatching: self = .matchingQueues(try QueueFilter(form))
         case .letter where isMatching: self = .matchingLetters(try LetterFilter(form))
         case .action where isMatching: self = .actions(of: try QueueName(field: form["queue"]))
         case .gate where isMatching: self = .gates
         case .hold where isMatching: self = .holds
-        case .newAction: self = .selected([.newAction])
-        case let kind:
+        case .queue, .letter, .action, .gate, .hold:
             // By bytes: two names that only look the same are two.
             var (subjects, known): ([Subject], Set<[UInt8]>) = ([], [])
-            for text in form.all(kind.rawValue) where known.insert(Array(text.utf8)).inserted {
-                subjects.append(try kind.subject(text, of: verb))
+            for text in form.all(field.rawValue) where known.insert(Array(text.utf8)).inserted {
+                subjects.append(try Subject(text, field, of: kind))
             }
-            guard !subjects.isEmpty else { throw PageError(.invalid, "no \(kind.rawValue) is selected") }
+            guard !subjects.isEmpty else { throw PageError(.invalid, "no \(field.rawValue) is selected") }
             if subjects.count == 1, case .queue(let name, _) = subjects[0], let head = form["head"] {
                 subjects = [.queue(name, head: try ActionID(field: head))]
             }

@@ -12,50 +12,69 @@ struct Acting {
         let token = visit.form["question"]
         let asked = site.sessions.question(token, visit.session.id)
         // Refused parameters leave the question open.
-        let command = try asked?.command(answeredBy: visit.form)
-        guard let subjects = asked?.subjects, let command, site.sessions.answer(token, visit.session.id)
-        else {
-            throw PageError(
-                .conflict,
-                "this question is not open: the audit says whether it has been answered; if not, ask again"
-            )
+        guard let asked else { throw Self.isNotOpen }
+        let form = try asked.form(answeredBy: visit.form)
+        if EnqueueForm.isAsked(by: form) {
+            let (new, payload) = (try EnqueueForm(form), try form.payload())
+            guard site.sessions.answer(token, visit.session.id) else { throw Self.isNotOpen }
+            return try await perform(new.sentence, new.place, visit) {
+                try await new.perform(payload, site.broker)
+            }
         }
-        guard subjects.count == 1 else { return await start(command, subjects, visit) }
-        let sentence = try await command.sentence(of: subjects[0], site.broker)
+        let act = try ActForm(form)
+        guard site.sessions.answer(token, visit.session.id) else { throw Self.isNotOpen }
+        guard asked.subjects.count == 1 else { return await start(act, asked.subjects, visit) }
+        let subject = asked.subjects[0]
+        return try await perform(try await act.sentence(of: subject, site.broker), act.place, visit) {
+            try await act.perform(on: subject, site.broker, visit.person)
+        }
+    }
+
+    private static let isNotOpen = PageError(
+        .conflict,
+        "this question is not open: the audit says whether it has been answered; if not, ask again"
+    )
+
+    /// Does one thing, writes it to the audit log and shows it on the next page.
+    private func perform(
+        _ sentence: String,
+        _ place: (path: String, query: Form),
+        _ visit: Visit,
+        _ body: () async throws -> String
+    ) async throws -> String {
         let result: String
         do {
-            result = try await command.act(on: subjects[0], site.broker, visit.person)
+            result = try await body()
         } catch {
             await site.audit.note(sentence, by: visit.person, "failed: \(error)")
             throw error
         }
         await site.audit.note(sentence, by: visit.person, result)
         site.sessions.setNotice("\(sentence): \(result).", visit.session.id)
-        let place = command.place
         return visit.link(place.path, place.query)
     }
 
-    private func start(_ command: Command, _ subjects: [Subject], _ visit: Visit) async -> String {
+    private func start(_ act: ActForm, _ subjects: [Subject], _ visit: Visit) async -> String {
         let (site, person) = (site, visit.person)
         // That of the question: after the file was replaced, its numbers mean others.
         let broker = site.broker
-        let place = command.place
+        let place = act.place
         let fields = place.query.encoded
         let caller = Caller.current
         let job = site.jobs.start(
-            command.sentence,
+            act.sentence,
             by: person,
             total: subjects.count,
             place: place.path + (fields.isEmpty ? "" : "?\(fields)")
         ) { job in
-            await Caller.$current.withValue(caller) { await run(job, command, subjects, broker) }
+            await Caller.$current.withValue(caller) { await run(job, act, subjects, broker) }
         }
         return visit.link("/job", "id", job.id)
     }
 
     private func run(
         _ job: Job,
-        _ command: Command,
+        _ act: ActForm,
         _ subjects: [Subject],
         _ broker: Broker
     ) async {
@@ -68,7 +87,7 @@ struct Acting {
             await job.run(subjects) {
                 await site.audit.keep(job.auditedAct, by: person, job.progressNote)
             } act: {
-                try await command.act(on: $0, broker, person)
+                try await act.perform(on: $0, broker, person)
             }
             group.cancelAll()
         }

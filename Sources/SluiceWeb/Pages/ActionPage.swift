@@ -79,9 +79,9 @@ struct ActionPage {
             }
         return """
             <p class="acts">\
-            \(Widgets.button(.retry, queue, visit, "Retry its queue now", isOffered: isWaiting))\
+            \(Widgets.button(.retryNow, queue, visit, "Retry its queue now", isOffered: isWaiting))\
             <a class="button" href="\(visit.link("/edit", "id", state.id))">Edit the payload</a> \
-            \(Widgets.button(.front, action, visit))\(Widgets.button(.remove, action, visit))</p>
+            \(Widgets.button(.moveToFront, action, visit))\(Widgets.button(.cancel, action, visit))</p>
             """
     }
 
@@ -89,7 +89,7 @@ struct ActionPage {
         if case .dead = state.phase { return "" }
         return """
             <form class="acts" method="get" action="\(visit.link("/confirm"))">
-            <input type="hidden" name="act" value="move">\
+            <input type="hidden" name="act" value="\(Act.Kind.move.rawValue)">\
             <input type="hidden" name="action" value="\(state.id.description)">
             <label>Move to queue <input name="to" required></label> <button>Move</button></form>
             """
@@ -133,7 +133,7 @@ struct ActionPage {
         page.add(
             """
             <form method="post" action="\(visit.link("/confirm"))">
-            <input type="hidden" name="act" value="edit">\
+            <input type="hidden" name="act" value="\(Act.Kind.edit.rawValue)">\
             <input type="hidden" name="action" value="\(id.description)">\
             <input type="hidden" \(Form.attributes("queue", details.queue.rawValue))>
             <label for="payload">Payload of kind \(details.kind), as JSON</label>
@@ -154,7 +154,7 @@ struct ActionPage {
         page.add(
             """
             <form class="fields" method="post" action="\(visit.link("/confirm"))">
-            <input type="hidden" name="act" value="enqueue">
+            <input type="hidden" name="act" value="\(EnqueueForm.act)">
             <label>Queue <input \(Form.attributes("queue", fields["queue"] ?? "")) required></label>
             <label>Kind <input \(Form.attributes("kind", fields["kind"] ?? "")) required></label>
             <label for="payload">Payload, as JSON</label>

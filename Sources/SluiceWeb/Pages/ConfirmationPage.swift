@@ -10,69 +10,87 @@ struct ConfirmationPage {
     func confirmation(_ visit: Visit) async throws -> Page {
         try visit.checkRole()
         let fields = visit.form.fields.isEmpty ? visit.query : visit.form
-        let command = try Command(fields)
-        if [.edit, .enqueue].contains(command.verb) {
-            do {
-                _ = try command.payload()
+        // A text that was typed is not lost.
+        if EnqueueForm.isAsked(by: fields) {
+            do throws(PageError) {
+                return question(try EnqueueForm(fields), try fields.payload(), fields, visit)
             } catch {
-                // The text that was typed is not lost.
-                let form = ActionPage(site: site)
-                return command.verb == .enqueue
-                    ? try form.enqueuing(visit, draft: fields, error: error)
-                    : try await form.editor(visit, draft: fields, error: error)
+                return try ActionPage(site: site).enqueuing(visit, draft: fields, error: error)
             }
         }
-        return try await question(command, fields, visit)
+        let act = try ActForm(fields)
+        if act.kind == .edit {
+            do throws(PageError) {
+                _ = try fields.payload()
+            } catch {
+                return try await ActionPage(site: site).editor(visit, draft: fields, error: error)
+            }
+        }
+        return try await question(act, fields, visit)
     }
 
-    private func question(_ command: Command, _ fields: Form, _ visit: Visit) async throws -> Page {
-        var page = Page("\(command.verb.name)?")
-        page.add("<p><strong>\(command.sentence).</strong> \(command.verb.consequence)</p>")
-        var subjects = try await command.subjects.all(site)
-        if command.verb == .skip { subjects = try await withHeads(subjects) }
+    private func question(_ new: EnqueueForm, _ payload: String, _ fields: Form, _ visit: Visit) -> Page {
+        var page = Page("\(EnqueueForm.name)?")
+        page.add("<p><strong>\(new.sentence).</strong> \(EnqueueForm.consequence)</p>")
+        page.add("<pre class=\"payload\">\(payload)</pre>")
+        let buttons: HTML = "\n<p><button class=\"\">\(EnqueueForm.name)</button>"
+        page.add(answer(to: Question(fields, about: []), fields, buttons, new.place, visit))
+        return page
+    }
+
+    private func question(_ act: ActForm, _ fields: Form, _ visit: Visit) async throws -> Page {
+        var page = Page("\(act.button.name)?")
+        page.add("<p><strong>\(act.sentence).</strong> \(act.button.consequence)</p>")
+        var subjects = try await act.subjects.all(site)
+        if act.kind == .skipHead { subjects = try await withHeads(subjects) }
         guard !subjects.isEmpty else {
-            let place = visit.link(command.place.path, command.place.query)
+            let place = visit.link(act.place.path, act.place.query)
             page.add("<p>Nothing matches now. <a class=\"button\" href=\"\(place)\">Back</a></p>")
             return page
         }
         if subjects.count != 1 || fields["scope"] == "matching" { page.add(list(subjects, visit)) }
-        if command.verb == .clear, subjects.count > 1 { page.add(try await total(of: subjects)) }
+        if act.kind == .cancelAll, subjects.count > 1 { page.add(try await total(of: subjects)) }
         if subjects.count == 1, case .queue(let queue, let head) = subjects[0] {
-            page.add(try await facts(queue, head, command, visit))
+            page.add(try await facts(queue, head, act, visit))
         }
-        var act = fields
-        if case .matchingQueues(let filter) = command.subjects {
+        var asked = fields
+        if case .matchingQueues(let filter) = act.subjects {
             // Without the selected ones.
-            act = filter.form.setting("act", command.verb.rawValue).setting("scope", "matching")
-                .setting(Command.listField, fields[Command.listField])
+            asked = filter.form.setting("act", act.kind.rawValue).setting("scope", "matching")
+                .setting(ActForm.listField, fields[ActForm.listField])
         }
-        if command.verb == .edit, case .action(let id) = subjects.first {
+        if act.kind == .edit, case .action(let id) = subjects.first {
             guard let details = try await site.broker.action(id).details else {
                 throw PageError(.notFound, "there is no action \(id) any more")
             }
             await site.noteView(of: id, details, visit)
-            page.add(comparison(details.payload, try command.payload()))
-            act = act.setting("was", details.payload.fingerprint)
-        }
-        if command.verb == .enqueue {
-            page.add("<pre class=\"payload\">\(try command.payload())</pre>")
+            page.add(comparison(details.payload, try fields.payload()))
+            asked = asked.setting("was", details.payload.fingerprint)
         }
         if subjects.count == 1, case .hold(let id) = subjects[0] {
             page.add(try await facts(of: id))
         }
-        let place = command.place
-        let question = site.sessions.ask(Question(act, about: subjects), visit.session.id)
+        let inputs: HTML = "\(parameters(act.kind))\n<p>\(buttons(act))"
+        page.add(answer(to: Question(asked, about: subjects), fields, inputs, act.place, visit))
+        return page
+    }
+
+    /// The form that answers a question.
+    private func answer(
+        to question: Question,
+        _ fields: Form,
+        _ inputs: HTML,
+        _ place: (path: String, query: Form),
+        _ visit: Visit
+    ) -> HTML {
+        let token = site.sessions.ask(question, visit.session.id)
         let payload = Form().setting("payload", fields["payload"])
-        page.add(
-            """
+        return """
             <form class="fields" method="post" action="\(visit.link("/do"))">\(Layout.token(visit))\
-            <input type="hidden" name="question" value="\(question)">\
-            \(payload.hiddenFields)\(parameters(command.verb))
-            <p>\(buttons(command.verb)) \
+            <input type="hidden" name="question" value="\(token)">\
+            \(payload.hiddenFields)\(inputs) \
             <a class="button" href="\(visit.link(place.path, place.query))">Cancel</a></p></form>
             """
-        )
-        return page
     }
 
     /// The queues with the heads that a skip takes, and no others.
@@ -92,9 +110,9 @@ struct ConfirmationPage {
     }
 
     /// A parked queue makes no next attempt by itself, so that to retry it comes first.
-    private func buttons(_ verb: Verb) -> HTML {
-        guard verb == .edit else {
-            return "<button class=\"\(verb.isFinal ? "final" : "")\">\(verb.name)</button>"
+    private func buttons(_ act: ActForm) -> HTML {
+        guard act.kind == .edit else {
+            return "<button class=\"\(act.button.isFinal ? "final" : "")\">\(act.button.name)</button>"
         }
         return """
             <button name="then" value="retry">Store it, and retry its queue now</button> \
@@ -131,7 +149,7 @@ struct ConfirmationPage {
     private func facts(
         _ queue: QueueName,
         _ head: ActionID?,
-        _ command: Command,
+        _ act: ActForm,
         _ visit: Visit
     ) async throws -> HTML {
         if queue.isPattern {
@@ -147,7 +165,7 @@ struct ConfirmationPage {
                 names begin with it, use \(part)*</p>
                 """
         }
-        let skipped = command.verb == .skip ? head ?? status.actionToSkip : nil
+        let skipped = act.kind == .skipHead ? head ?? status.actionToSkip : nil
         return Widgets.facts([
             ("Actions", "\(status.depth)"), ("To be skipped", skipped.map { Widgets.action($0, visit) }),
             ("Why", Widgets.because(status.because, status.blockedUntil, visit)),
@@ -155,17 +173,17 @@ struct ConfirmationPage {
         ])
     }
 
-    private func parameters(_ verb: Verb) -> HTML {
+    private func parameters(_ kind: Act.Kind) -> HTML {
         let reason: HTML =
             "<label>Reason, which others see <input name=\"reason\" maxlength=\"500\" autofocus></label> "
         let minutes: HTML = """
             <label>For how many minutes (empty: until somebody ends it) \
             <input name="minutes" type="number" min="1" max="525600"></label>
             """
-        return switch verb {
+        return switch kind {
         case .hold: "\(reason)\(minutes)"
-        case .skip: reason
-        case .close: minutes
+        case .skipHead: reason
+        case .closeGate: minutes
         default: ""
         }
     }

@@ -20,7 +20,7 @@ struct ControlsPage {
         let isCut = all.count > Self.rowsOnPage
         let table = Self.gateTable(rows, visit, isSelectable: visit.mayAct, isCut: isCut)
         let list = page.live("gates", table)
-        page.add(Widgets.acts([.open, .close], Form(), matching: "all gates", list, visit))
+        page.add(Widgets.acts([.openGate, .closeGate], Form(), matching: "all gates", list, visit))
         if all.count > Self.rowsOnPage {
             let last = all[Self.rowsOnPage - 1].name.rawValue
             page.add(Widgets.nextPage(visit.link("/gates", "after", last)))
@@ -30,8 +30,7 @@ struct ControlsPage {
             """
             <h2>Another gate</h2><form class="acts" method="get" action="\(visit.link("/confirm"))">
             <label>Name <input name="gate" required></label>
-            <button name="act" value="open">Open</button> \
-            <button name="act" value="close">Close</button></form>
+            \(Widgets.choice(.openGate))\(Widgets.choice(.closeGate))</form>
             """
         )
         return page
@@ -58,7 +57,7 @@ struct ControlsPage {
                     <th scope="row"><bdi>\(name.rawValue)</bdi></th><td>\(state)</td>\
                     <td>\(gate.map { Widgets.time($0.since, visit.now) })</td>\
                     <td>\(gate?.opensAt.map { Widgets.time($0, visit.now) })</td>\
-                    <td>\(Widgets.button(isOpen ? .close : .open, fields, visit))</td>
+                    <td>\(Widgets.button(isOpen ? .closeGate : .openGate, fields, visit))</td>
                     """
                 return Widgets.Row(key: name.rawValue, cells: cells)
             },
@@ -79,7 +78,7 @@ struct ControlsPage {
         let isCut = all.count > Self.rowsOnPage
         let table = Self.holdTable(holds, visit, isSelectable: visit.mayAct, isCut: isCut)
         let list = page.live("holds", table)
-        page.add(Widgets.acts([.end], Form(), matching: "all holds", list, visit))
+        page.add(Widgets.acts([.endHold], Form(), matching: "all holds", list, visit))
         if all.count > Self.rowsOnPage {
             page.add(Widgets.nextPage(visit.link("/holds", "after", all[Self.rowsOnPage - 1].id)))
         }
@@ -87,7 +86,7 @@ struct ControlsPage {
         page.add(
             """
             <h2>Hold queues</h2><form class="acts" method="get" action="\(visit.link("/confirm"))">
-            <input type="hidden" name="act" value="hold">
+            <input type="hidden" name="act" value="\(Act.Kind.hold.rawValue)">
             <label>Queue, prefix/* or * for all <input name="queue" required></label> \
             <button>Hold</button></form>
             """
@@ -114,7 +113,7 @@ struct ControlsPage {
                     <td><bdi>\(hold.pattern.rawValue)</bdi></td><td>\(hold.holder)</td>\
                     <td>\(hold.reason)</td><td>\(Widgets.time(hold.since, visit.now))</td>\
                     <td>\(hold.until.map { Widgets.time($0, visit.now) })</td>\
-                    <td>\(Widgets.button(.end, fields, visit))</td>
+                    <td>\(Widgets.button(.endHold, fields, visit))</td>
                     """
                 return Widgets.Row(key: hold.id.description, cells: cells)
             },

@@ -22,7 +22,7 @@ struct DeadLettersPage {
         }
         let table = page.live("letters", letterTable(extract, filter, visit))
         let matching: HTML = "all that match the filter"
-        page.add(Widgets.acts(Verb.ofLetters, filter.form, matching: matching, table, visit))
+        page.add(Widgets.acts(ActButton.ofLetters, filter.form, matching: matching, table, visit))
         if let last = extract.last {
             let query = visit.query.setting("after", last.field)
             page.add(Widgets.nextPage(visit.link("/dead", query)))

@@ -82,12 +82,12 @@ struct QueuePage {
         }
         // Each has its place, so that none moves under a pointer.
         let acts: [HTML] = [
-            Widgets.button(.retry, queue, visit, isOffered: waits),
+            Widgets.button(.retryNow, queue, visit, isOffered: waits),
             edit ?? Widgets.disabled(editing),
-            Widgets.button(.skip, skipping, visit, isOffered: head != nil && status.state != .running),
+            Widgets.button(.skipHead, skipping, visit, isOffered: head != nil && status.state != .running),
             Widgets.button(.hold, queue, visit),
-            Widgets.button(.resume, queue, visit, isOffered: hasHold),
-            Widgets.button(.clear, queue, visit, isOffered: status.depth > 0),
+            Widgets.button(.endHolds, queue, visit, isOffered: hasHold),
+            Widgets.button(.cancelAll, queue, visit, isOffered: status.depth > 0),
         ]
         let enqueue = visit.link("/enqueue", "queue", status.queue.rawValue)
         return "<p class=\"acts\">\(acts)<a class=\"button\" href=\"\(enqueue)\">Enqueue an action</a></p>"
@@ -105,7 +105,7 @@ struct QueuePage {
         let end: HTML = "No more actions follow here. <a href=\"\(first)\">Show the first page</a>"
         let table = actionTable(actions, visit, empty: isFirst ? "No actions." : end)
         return Widgets.acts(
-            [.move, .remove],
+            [.move, .cancel],
             Form().setting("queue", status.queue.rawValue),
             matching: page.live("matching", "all \(status.depth) of this queue", as: "span"),
             more: "<label>To queue <input name=\"to\"></label> ",

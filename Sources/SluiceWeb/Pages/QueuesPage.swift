@@ -41,7 +41,7 @@ struct QueuesPage {
         )
         let matching = page.live("matching", "all \(extract.count) that match the filter", as: "span")
         let list = page.live("queues", table)
-        page.add(Widgets.acts(Verb.ofQueues, filter.form, matching: matching, list, visit))
+        page.add(Widgets.acts(ActButton.ofQueues, filter.form, matching: matching, list, visit))
         if let next = extract.next {
             let query = visit.query.setting("after", next.text)
             page.add(Widgets.nextPage(visit.link("/queues", query)))

@@ -74,18 +74,20 @@ enum Widgets {
     ///
     /// - Parameter isOffered: Whether there is something to do now; else the button keeps its place.
     static func button(
-        _ verb: Verb,
+        _ kind: Act.Kind,
         _ fields: Form,
         _ visit: Visit,
         _ name: String? = nil,
         isOffered: Bool = true
     ) -> HTML {
         guard visit.mayAct else { return "" }
-        guard isOffered else { return disabled(name ?? verb.name) }
-        var query = Form().setting("act", verb.rawValue)
+        guard let button = kind.button else { return "" }
+        let name = name ?? button.name
+        guard isOffered else { return disabled(name) }
+        var query = Form().setting("act", kind.rawValue)
         for field in fields.fields { query.add(field.name, field.value) }
-        let kind: HTML = verb.isFinal ? "button final" : "button"
-        return "<a class=\"\(kind)\" href=\"\(visit.link("/confirm", query))\">\(name ?? verb.name)</a> "
+        let style: HTML = button.isFinal ? "button final" : "button"
+        return "<a class=\"\(style)\" href=\"\(visit.link("/confirm", query))\">\(name)</a> "
     }
 
     static func disabled(_ name: String) -> HTML { "<button type=\"button\" disabled>\(name)</button> " }
@@ -141,7 +143,7 @@ enum Widgets {
     ///   - matching: Their name, such as "all 3 gates".
     ///   - more: Fields that the acts need.
     static func acts(
-        _ verbs: [Verb],
+        _ kinds: [Act.Kind],
         _ all: Form,
         matching: HTML,
         more: HTML = "",
@@ -151,8 +153,8 @@ enum Widgets {
         guard visit.mayAct else { return table }
         return """
             <form class="list" method="post" action="\(visit.link("/confirm"))">\(all.hiddenFields)\
-            \(Form().setting(Command.listField, visit.query.encoded).hiddenFields)
-            <fieldset class="acts"><legend>Act on several</legend>\(more)\(verbs.map { choice($0) })
+            \(Form().setting(ActForm.listField, visit.query.encoded).hiddenFields)
+            <fieldset class="acts"><legend>Act on several</legend>\(more)\(kinds.map { choice($0) })
             <label><input type="radio" name="scope" value="selected" checked> those selected</label>
             <label><input type="radio" name="scope" value="matching" data-matching> \(matching)</label>
             </fieldset>
@@ -160,9 +162,11 @@ enum Widgets {
             """
     }
 
-    private static func choice(_ verb: Verb) -> HTML {
-        let kind: HTML = verb.isFinal ? " class=\"final\"" : ""
-        return "<button name=\"act\" value=\"\(verb.rawValue)\"\(kind)>\(verb.name)</button> "
+    /// The button of an act in a form.
+    static func choice(_ kind: Act.Kind) -> HTML {
+        guard let button = kind.button else { return "" }
+        let style: HTML = button.isFinal ? " class=\"final\"" : ""
+        return "<button name=\"act\" value=\"\(kind.rawValue)\"\(style)>\(button.name)</button> "
     }
 
     /// The link below a table that goes on.

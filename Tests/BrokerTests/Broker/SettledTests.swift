@@ -169,7 +169,7 @@ import Testing
         let ids = try await store.add((0..<(SettledActions.capacity + 10)).map { ActionDraft("\($0)") })
         await #expect(throws: SluiceError.self) {
             try await store.write(sync: .later) { transaction in
-                #expect(try transaction.cancellations.cancel(ids[0]) == .removed)
+                #expect(try transaction.cancellations.cancel(ids[0]) == .done)
                 throw TestError("rolled back")
             }
         }

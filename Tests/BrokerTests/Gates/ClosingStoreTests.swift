@@ -48,7 +48,7 @@ import Testing
         try await a.store.setGate("server", isOpen: true, isKept: true, spread: .zero)
         try await a.store.add("x")
         let taken = try await a.store.take()
-        #expect(try await a.store.cancel(taken.receipt.action) == .marked)
+        #expect(try await a.store.cancel(taken.receipt.action) == .deferred)
         let busy = Settlement.release(after: .seconds(30), untilOpen: "server", closes: true)
         #expect(try await a.store.settle(taken, busy).0 == .removed)
         try await #expect(end == clock.now + .seconds(30))

@@ -165,7 +165,7 @@ struct ObservationCostTests {
         #expect(!interest.takeUntoldChange())
         #expect(fixture.commits.elements.flatMap(\.events).last?.action == ids[1])
         // The only slot of its queue is taken, and no runner has to know of it.
-        #expect(try await tool.store.cancel(ids[1]) == .removed)
+        #expect(try await tool.store.cancel(ids[1]) == .done)
         try await store.readForeignChanges()
         #expect(interest.takeUntoldChange())
         await tool.store.close()

@@ -99,7 +99,7 @@ struct DisciplineModelTests {
             if pair.file != nil, Bool.random(using: &pair.generator) {
                 try shell("DELETE FROM sluice_actions WHERE id = \(id)", pair)
             } else {
-                #expect(try await pair.store.cancel(ActionID(rawValue: id)) == .removed)
+                #expect(try await pair.store.cancel(ActionID(rawValue: id)) == .done)
             }
             pair.model.remove(id)
         case 17:

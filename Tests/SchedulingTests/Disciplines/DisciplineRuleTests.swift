@@ -220,7 +220,7 @@ struct DisciplineRuleTests {
         #expect(try await store.retryNow(.exact("q")) == 1)
         #expect(try await take(store, by: .concurrent(5)).text == "b")
         #expect(try await take(store, by: .concurrent(5)).text == "c")
-        #expect(try await store.cancel(ids[2]) == .marked)
+        #expect(try await store.cancel(ids[2]) == .deferred)
     }
 
     @Test("Its own gate holds up nobody else, and opening it puts the action back")

@@ -266,7 +266,7 @@ import Testing
         try await store.add((0..<9).map { ActionDraft("\($0)") })
         let taken = try await store.takeNext(of: "q", limit: 2) { .success($0) }
         #expect(try await store.putBack(taken.outputs, to: "q") == taken.outputs.map(\.id))
-        #expect(try await store.cancel(taken.outputs[0].id, in: "q") == .removed)
+        #expect(try await store.cancel(taken.outputs[0].id, in: "q") == .done)
         #expect(try await store.waiting(in: "q", from: .front, limit: 3).count == 3)
         #expect(try await store.waitingCount(in: "q") == 8)
         let last = try await store.lastActionID()

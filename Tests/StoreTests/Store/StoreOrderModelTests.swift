@@ -118,7 +118,7 @@ struct StoreOrderModelTests {
         case 5...8: try await runOrSettle(queue, &pair)
         case 9:
             guard let waiting else { return }
-            #expect(try await store.cancel(ActionID(rawValue: waiting.id)) == .removed)
+            #expect(try await store.cancel(ActionID(rawValue: waiting.id)) == .done)
             pair.entries.removeAll { $0.id == waiting.id }
         case 10:
             guard let waiting else { return }

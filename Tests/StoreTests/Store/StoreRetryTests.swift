@@ -191,7 +191,7 @@ struct StoreRetryTests {
         let other = try await store.take()
         try await store.settle(other, .fail(.failed, .skip, error: "e"))
         #expect(try await store.requeue(other.receipt.action))
-        #expect(try await store.cancel(other.receipt.action) == .removed)
+        #expect(try await store.cancel(other.receipt.action) == .done)
         for table in ["action_rows", "state_rows", "claim_rows", "attempt_rows", "dead_rows", "changes"] {
             #expect(try fixture.row("SELECT count(*) FROM sluice_\(table)") == "0", "\(table)")
         }

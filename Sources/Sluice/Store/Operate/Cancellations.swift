@@ -18,9 +18,9 @@ final class Cancellations: TransactionSubject {
         var batch = CancelBatch(next: next)
         for action in actions {
             switch try cancel(action) {
-            case .removed: batch.removed += 1
-            case .marked: batch.signalled.append(action)
-            case .missing: break
+            case .done: batch.removed += 1
+            case .deferred: batch.signalled.append(action)
+            case .running, .conflict, .missing: break
             }
         }
         return batch
@@ -90,7 +90,7 @@ final class Cancellations: TransactionSubject {
         actions.last.map { CancelPage(after: $0, through: page.through) }
     }
 
-    func cancel(_ action: ActionID) throws(SQLiteError) -> CancelResult {
+    func cancel(_ action: ActionID) throws(SQLiteError) -> ActionChange {
         let found = try connection.cached(
             """
             SELECT a.queue_id, EXISTS (SELECT 1 FROM sluice_claim_rows AS c
@@ -102,7 +102,7 @@ final class Cancellations: TransactionSubject {
         guard found.isRunning else {
             core.touch(found.queue)
             try removals.remove(action, in: found.queue)
-            return .removed
+            return .done
         }
         try connection.cached(
             """
@@ -111,6 +111,6 @@ final class Cancellations: TransactionSubject {
             """
         ).bind(1, action.rawValue).run()
         core.log(ForeignChange(queue: found.queue, action: action, change: "cancel"))
-        return .marked
+        return .deferred
     }
 }

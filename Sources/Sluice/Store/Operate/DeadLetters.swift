@@ -96,7 +96,7 @@ final class DeadLetters: TransactionSubject {
     func requeue(
         _ filter: DeadLetterFilter,
         _ page: CancelPage
-    ) throws -> (requeued: RequeuedLetters, next: CancelPage?) {
+    ) throws -> (requeued: ActResult, next: CancelPage?) {
         let (first, end) = filter.form.bounds
         let found = try connection.cached(
             """
@@ -106,10 +106,10 @@ final class DeadLetters: TransactionSubject {
             """
         ).bind(1, page.after.rawValue).bind(2, page.through.rawValue).bind(3, first).bind(4, end)
             .bind(5, filter.cause?.rawValue).bind(6, Self.batchSize).all { ActionID(rawValue: $0.int64(0)) }
-        var requeued = RequeuedLetters()
+        var requeued = ActResult()
         for action in found {
             do {
-                if try requeue(action) { requeued.count += 1 }
+                if try requeue(action) { requeued.done += 1 }
             } catch let error as SluiceError where error.code == .sortKeyMismatch {
                 // Refused before anything was written: it remains a dead letter.
                 requeued.keptCount += 1

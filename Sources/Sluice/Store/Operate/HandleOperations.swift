@@ -92,7 +92,7 @@ final class HandleOperations: TransactionSubject {
         return found.count
     }
 
-    func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> CancelResult {
+    func cancelInQueue(_ action: ActionID, in name: QueueName) throws(SQLiteError) -> ActionChange {
         guard let queue = try core.knownQueue(named: name)?.id else { return .missing }
         let query = try connection.cached("SELECT 1 FROM sluice_action_rows WHERE id = ?1 AND queue_id = ?2")
         let isThere = try query.bind(1, action.rawValue).bind(2, queue.rawValue).hasRow()
