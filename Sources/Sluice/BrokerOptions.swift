@@ -46,7 +46,7 @@ public struct BrokerOptions: Sendable {
     public var handlerExecutor: (any TaskExecutor)?
     /// How long handlers may keep their executor from running anything, before a report; `nil` is never.
     ///
-    /// The report is a warning of the ``logger`` and ``Because/handlersBlocked(since:)``, between once and
+    /// The report is a warning of the ``logger`` and ``WaitReason/handlersBlocked(since:)``, between once and
     /// twice this time after the last job. Swift's own executor has a thread for each core: as many handlers
     /// that block, such as with a semaphore or `sleep()`, halt all queues and the rest of the program. Give
     /// them a ``handlerExecutor`` of their own. Default: 5 seconds.

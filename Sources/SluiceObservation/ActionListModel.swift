@@ -106,7 +106,7 @@ public final class ActionListModel: OperatingModel {
     /// result is empty for other phases, and until the queue has been read. The first call begins to follow
     /// the statuses of the selection's queues, or for a tag or one action that of its queue. They are read
     /// apart from the states, so for a moment the two can differ.
-    public func because(of state: ActionState) -> [Because] {
+    public func because(of state: ActionState) -> [WaitReason] {
         switch state.phase {
         case .waiting, .retrying: break
         case .scheduled, .running, .parked, .dead, .ended: return []

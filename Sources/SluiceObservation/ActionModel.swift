@@ -42,7 +42,7 @@ public final class ActionModel {
     /// The state; `nil` until it has been read, and if there is no action with the tag.
     public var state: ActionState? { list.states.last ?? list.ended }
     /// Why the action waits, or is not tried again yet, as in `ActionListModel.because(of:)`.
-    public var because: [Because] { state.map { list.because(of: $0) } ?? [] }
+    public var because: [WaitReason] { state.map { list.because(of: $0) } ?? [] }
     /// The last error, as in `ActionListModel.error`.
     public var error: SluiceError? {
         get { list.error }

@@ -7,7 +7,7 @@ extension TestBroker {
         /// The action, with its phase.
         public let action: ActionState
         /// Why the action's queue does not move.
-        public let because: [Because]
+        public let because: [WaitReason]
         /// The action, what its queue waits for, and what the test can do about it.
         public let description: String
     }
@@ -36,7 +36,7 @@ extension TestBroker {
         guard let queue = details?.queue else {
             return Stuck(action: state, because: [], description: "\(state): its handler does not run again")
         }
-        let because: [Because] =
+        let because: [WaitReason] =
             if case .scheduled(let date) = state.phase {
                 [.scheduled(for: date)]
             } else {
@@ -48,7 +48,7 @@ extension TestBroker {
         return Stuck(action: state, because: because, description: advice.map { "\(text); \($0)" } ?? text)
     }
 
-    private func advice(_ because: Because?, _ isHeld: Bool) -> String? {
+    private func advice(_ because: WaitReason?, _ isHeld: Bool) -> String? {
         guard let because else { return nil }
         return switch because {
         case .running where isHeld: "an attempt is held: call step() or letAttemptsGo()"

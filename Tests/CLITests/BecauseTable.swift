@@ -5,7 +5,7 @@ import Testing
 /// The sections of `Operating.md` on all reasons why a queue does not move.
 struct BecauseTable {
     struct Row {
-        /// The case of `Because`.
+        /// The case of `WaitReason`.
         let name: String
         /// What stands in `sluice_queues`, as in `state: because`.
         let sql: [String]
@@ -21,7 +21,7 @@ struct BecauseTable {
 
     init() throws {
         let page = try Self.text(of: "Sources/Sluice/Sluice.docc/Operating.md")
-        rows = try page.components(separatedBy: "\n### ").filter { $0.contains("\n- Library: ``Because/") }
+        rows = try page.components(separatedBy: "\n### ").filter { $0.contains("\n- Library: ``WaitReason/") }
             .map(Self.row)
     }
 
@@ -40,7 +40,7 @@ struct BecauseTable {
         let isAdvice = { (part: String) in part.hasPrefix("**What to do.** ") }
         let isTest = { (part: String) in part.hasPrefix("*Test:* ") }
         return Row(
-            name: try String(#require(library.firstMatch(of: #/``Because\/(\w+)/#)).1),
+            name: try String(#require(library.firstMatch(of: #/``WaitReason\/(\w+)/#)).1),
             sql: texts.map { "\(states[0]): \($0)" },
             tool: line("Tool").map(words) ?? texts,
             meaning: parts[2],

@@ -24,10 +24,10 @@ import Testing
 
     init() throws { place = try Workplace() }
 
-    @Test("It lists every case of Because, in their order")
+    @Test("It lists every case of WaitReason, in their order")
     func cases() throws {
-        let source = try BecauseTable.text(of: "Sources/Sluice/Status/Because.swift")
-        let start = try #require(source.range(of: "public enum Because"))
+        let source = try BecauseTable.text(of: "Sources/Sluice/Status/WaitReason.swift")
+        let start = try #require(source.range(of: "public enum WaitReason"))
         let body = try #require(source[start.upperBound...].components(separatedBy: "\n}\n").first)
         let cases = body.matches(of: #/\n    case (\w+)/#).map { String($0.1) }
         #expect(cases.count >= 13)
@@ -171,7 +171,7 @@ import Testing
 
 extension BecauseTableTests {
     /// The case of a reason: whoever adds one adds it here, and to the page.
-    private static func name(of because: Because) -> String {
+    private static func name(of because: WaitReason) -> String {
         switch because {
         case .running: "running"
         case .parked: "parked"

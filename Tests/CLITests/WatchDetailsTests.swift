@@ -11,7 +11,7 @@ import Testing
 
     private static func date(_ seconds: Double) -> Date { now.addingTimeInterval(seconds) }
 
-    private func queue(_ name: String, _ because: [Because], error: String? = nil) -> QueueStatus {
+    private func queue(_ name: String, _ because: [WaitReason], error: String? = nil) -> QueueStatus {
         QueueStatus(
             queue: QueueName(name),
             depth: 3,
@@ -43,7 +43,7 @@ import Testing
             (.gate("network"), "waiting for gate network"),
             (.gate("network", until: Self.date(90)), "waiting for gate network, 1 min more"),
             (.permit(.rate("x", until: Self.date(3))), "waiting for the rate limit x, 3 s more"),
-        ] as [(Because, String)] {
+        ] as [(WaitReason, String)] {
             #expect(because.text(at: Self.now) == text)
         }
         var model = WatchModel()
@@ -63,7 +63,7 @@ import Testing
             ("", "failed"), ("no such room", "no such room"), ("exited with 65: one", "exited with 65: one"),
             (#"exited with 65: one\ntwo\nno room"#, "exited with 65: …no room"), ("one\ntwo: 2\n", "…two: 2"),
         ] {
-            let parked = Because.parked(
+            let parked = WaitReason.parked(
                 by: ActionID(rawValue: 7),
                 cause: .failed,
                 error: error,
@@ -90,7 +90,7 @@ import Testing
 
     @Test("A table is cut to the terminal's width: names in the middle, reasons at their end; else to 200")
     func tables() {
-        let parked = Because.parked(
+        let parked = WaitReason.parked(
             by: ActionID(rawValue: 7),
             cause: .failed,
             error: String(repeating: "x", count: 2_000),
@@ -135,7 +135,7 @@ import Testing
 
     @Test("Details have the queue, its reasons and the attempts, the latest first, and wrap")
     func details() {
-        let parked = Because.parked(
+        let parked = WaitReason.parked(
             by: ActionID(rawValue: 7),
             cause: .failed,
             error: "no\u{1B} room",
@@ -212,7 +212,7 @@ import Testing
 
     @Test("A parked queue that is held too is resumed by p, and not held once more")
     func heldAndParked() {
-        let parked = Because.parked(by: ActionID(rawValue: 7), cause: .failed, error: "", since: Self.now)
+        let parked = WaitReason.parked(by: ActionID(rawValue: 7), cause: .failed, error: "", since: Self.now)
         var model = WatchModel()
         model.show(picture([queue("a", [parked, .held(by: "ops", reason: "", until: nil)])]))
         let act = model.press(.character("p"), pageSize: 5)

@@ -9,16 +9,16 @@ import Testing
 @testable import SluiceCLI
 
 @Suite("The parts of sluice watch", .watched) struct WatchPartsTests {
-    private static let run = Because.running(since: Date(timeIntervalSince1970: 0), attempt: 1)
-    private static let parking = Because.parked(
+    private static let run = WaitReason.running(since: Date(timeIntervalSince1970: 0), attempt: 1)
+    private static let parking = WaitReason.parked(
         by: ActionID(rawValue: 7),
         cause: .failed,
         error: "no such room",
         since: .distantPast
     )
-    private static let hold = Because.held(by: "ops", reason: "", until: nil)
+    private static let hold = WaitReason.held(by: "ops", reason: "", until: nil)
 
-    private func queue(_ name: String, _ because: Because, depth: Int = 1, age: Int = 0) -> QueueStatus {
+    private func queue(_ name: String, _ because: WaitReason, depth: Int = 1, age: Int = 0) -> QueueStatus {
         QueueStatus(
             queue: QueueName(name),
             depth: depth,
@@ -145,7 +145,7 @@ import Testing
     func reason() {
         var model = WatchModel()
         let error = String(repeating: "e", count: 300)
-        let parking = Because.parked(
+        let parking = WaitReason.parked(
             by: ActionID(rawValue: 7),
             cause: .failed,
             error: error,

@@ -41,7 +41,8 @@ final class TestMachine {
         if isStarted { machine.start() }
     }
 
-    var phases: [QueueID: QueuePhase] { machine.phases }
+    /// The phases of the queues that are not blocked.
+    var phases: [QueueID: QueuePhase] { machine.phases.filter { $0.value.block == nil } }
     var isIdle: Bool { machine.isIdle }
     var isCrowded: Bool { machine.isCrowded }
     var nextDeadline: Duration? { machine.nextDeadline }
@@ -56,7 +57,7 @@ final class TestMachine {
     func wake(_ queues: [QueueID]) -> [SchedulerDecision] { machine.wake(queues) }
     func routesChanged() -> [SchedulerDecision] { machine.routesChanged() }
     func holdsChanged() -> [SchedulerDecision] { machine.holdsChanged() }
-    func standing(_ queue: QueueID) -> QueueReadiness { machine.readiness(of: queue) }
+    func standing(_ queue: QueueID) -> SchedulerStateMachine.Standing { machine.standing(of: queue) }
     func expectEnd(at end: Duration, noLaterThan limit: Duration) -> [SchedulerDecision] {
         machine.expectEnd(at: end, noLaterThan: limit)
     }
@@ -104,7 +105,7 @@ final class TestMachine {
         return machine.started(queue, claim: claim, route: route, timeOutAt: timeOutAt, room: room)
     }
 
-    func concluded(_ queue: QueueID, _ conclusion: ClaimConclusion) -> [SchedulerDecision] {
+    func concluded(_ queue: QueueID, _ conclusion: ClaimResult) -> [SchedulerDecision] {
         machine.concluded(queue, conclusion)
     }
 
@@ -128,7 +129,7 @@ final class TestMachine {
         isSuspect: Bool = false,
         crashes: Int = 0,
         level: Int = 0
-    ) -> ClaimConclusion? {
+    ) -> ClaimResult? {
         let route = RouteID(rawValue: route)
         switch (machine.trialRule(for: queue), isSuspect) {
         case (.tries, false): return .unfinished

@@ -129,7 +129,7 @@ import Testing
     func because() async throws {
         let test = try await broker()
         let list = try await loaded(test)
-        func first(_ id: ActionID) -> Because? { list[id].flatMap { list.because(of: $0).first } }
+        func first(_ id: ActionID) -> WaitReason? { list[id].flatMap { list.because(of: $0).first } }
         let ids = try await test.broker.enqueue([
             Message("later"), Message("b"), Message("refused", in: "chat/2"), Message("c", in: "chat/2"),
         ])
@@ -139,11 +139,11 @@ import Testing
         try await until { list[ids[0]]?.phase == .retrying(at: due) && first(ids[1]) == .retry(until: due) }
         #expect(first(ids[0]) == .retry(until: due))
         let now = test.clock.date
-        let parked = Because.parked(by: ids[2], cause: .failed, error: "refused", since: now)
+        let parked = WaitReason.parked(by: ids[2], cause: .failed, error: "refused", since: now)
         try await until { list[ids[2]]?.lastError == "refused" && first(ids[3]) == parked }
         #expect(first(ids[2]) == nil)
         try await test.broker.hold("chat/1", by: "ann")
-        let held = Because.held(by: "ann", reason: "", until: nil)
+        let held = WaitReason.held(by: "ann", reason: "", until: nil)
         try await until { first(ids[0]) == held && first(ids[1]) == held }
         #expect(list.error == nil)
     }
@@ -158,12 +158,12 @@ import Testing
             }
         }
         let list = try await loaded(test)
-        func first(_ id: ActionID) -> Because? { list[id].flatMap { list.because(of: $0).first } }
+        func first(_ id: ActionID) -> WaitReason? { list[id].flatMap { list.because(of: $0).first } }
         try await test.broker.openGate("server")
         let busy = try await test.broker.enqueue(Message("busy")).id
         try await test.drain()
         let end = test.clock.date.addingTimeInterval(30)
-        let gate = Because.gate("server", until: end)
+        let gate = WaitReason.gate("server", until: end)
         try await until { list[busy]?.phase == .retrying(at: end) && first(busy) == gate }
         let other = try await test.broker.enqueue(Message("b", in: "chat/2")).id
         try await until { list[other]?.phase == .waiting && first(other) == gate }
@@ -173,7 +173,7 @@ import Testing
         try await test.broker.closeGate("server", for: .seconds(60))
         try await test.drain(for: .seconds(30))
         let later = try await loaded(test)
-        let longer = Because.gate("server", until: end.addingTimeInterval(30))
+        let longer = WaitReason.gate("server", until: end.addingTimeInterval(30))
         try await until { later.states.allSatisfy { later.because(of: $0).first == longer } }
         #expect(later.states.map(\.phase) == [.waiting, .waiting])
     }
@@ -184,7 +184,7 @@ import Testing
         let list = try await loaded(test, .tag("m-1"))
         try await test.broker.hold("chat/1", by: "ann")
         try await test.broker.hold("chat/2", by: "bob")
-        func because() -> [Because] { list[tag: "m-1"].map { list.because(of: $0) } ?? [] }
+        func because() -> [WaitReason] { list[tag: "m-1"].map { list.because(of: $0) } ?? [] }
         func isHeld(by holder: String) -> Bool {
             because().contains(.held(by: holder, reason: "", until: nil))
         }

@@ -69,7 +69,7 @@ import Testing
         let id = try await test.broker.enqueue(Message("a")).id
         let model = ActionModel(test.broker, id, clock: test.clock)
         #expect(model.because.isEmpty)
-        let held = Because.held(by: "ann", reason: "", until: nil)
+        let held = WaitReason.held(by: "ann", reason: "", until: nil)
         try await until { model.because.contains(held) }
         try await test.broker.endHold(hold)
         try await test.drain()

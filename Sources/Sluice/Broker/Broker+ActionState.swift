@@ -24,10 +24,10 @@ extension Broker {
     /// Returns the states with the reasons for which the queues of waiting actions do not move.
     private func explained(_ found: [ActionState]) async throws(SluiceError) -> [ActionState] {
         var states = found
-        var known: [QueueName: [Because]] = [:]
+        var known: [QueueName: [WaitReason]] = [:]
         for index in states.indices where states[index].phase == .waiting {
             guard let queue = states[index].details?.queue else { continue }
-            let because: [Because]
+            let because: [WaitReason]
             if let found = known[queue] {
                 because = found
             } else {

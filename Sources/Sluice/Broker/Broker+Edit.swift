@@ -95,10 +95,11 @@ extension Broker {
 
     /// Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue.
     ///
-    /// The action in ``Because/parked(by:cause:error:since:)`` is skipped even if an action that sorts before
-    /// it has arrived since, or others run beside it. The head is the next action to start by the queue's
-    /// discipline. `reason` becomes the dead letter's error; without one the action's last error stays.
-    /// Returns ``HeadSkip/running(_:)`` while the head runs: nothing has been changed; cancel it instead.
+    /// The action in ``WaitReason/parked(by:cause:error:since:)`` is skipped even if an action that sorts
+    /// before it has arrived since, or others run beside it. The head is the next action to start by the
+    /// queue's discipline. `reason` becomes the dead letter's error; without one the action's last error
+    /// stays. Returns ``HeadSkip/running(_:)`` while the head runs: nothing has been changed; cancel it
+    /// instead.
     ///
     /// `action` is the one that the operator was shown (``QueueStatus/actionToSkip``). If another one would
     /// be skipped, nothing is changed, and the result is ``HeadSkip/other(_:)``. `nil` skips any.

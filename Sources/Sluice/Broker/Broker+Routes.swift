@@ -125,8 +125,8 @@ extension Broker {
     /// Removes the route of a pattern for a kind; `nil` is the route for any kind.
     ///
     /// Running handlers of the route finish with it. Heads that have no other route stay, with the reason
-    /// ``Because/unknownKind`` or ``Because/noRoute``, and run when a route is added (G10). Heads that have
-    /// another one run by that at once, so do not remove a route to replace it: add the new one with
+    /// ``WaitReason/unknownKind`` or ``WaitReason/noRoute``, and run when a route is added (G10). Heads that
+    /// have another one run by that at once, so do not remove a route to replace it: add the new one with
     /// ``RouteOptions/replaces``.
     ///
     /// A route for an ``ActionUnion`` keeps its other kinds. The handler is released when none of its runs is

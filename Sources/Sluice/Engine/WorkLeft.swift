@@ -1,14 +1,7 @@
 /// The work of queues by what they wait for; each queue counts once.
 package struct WorkLeft: Sendable {
-    /// An obstacle of a queue that time alone does not remove.
-    package enum Obstacle: Sendable, Hashable, CaseIterable {
-        case parked
-        case undecodable
-        /// There is a route, but none for the head's kind.
-        case unknownKind
-        case held
-        case gate
-    }
+    /// What time alone does not remove from a queue, in the order of the reasons: the first counts.
+    package static let obstacles: [QueueStatus.State] = [.parked, .undecodable, .unknownKind, .held, .gate]
 
     let now: Timestamp
     /// Queues that run or will run by time alone.
@@ -17,7 +10,7 @@ package struct WorkLeft: Sendable {
     package private(set) var elsewhereCount = 0
     /// The queues of both counts; `nil` if only their number is needed.
     private(set) var queues: Set<QueueID>?
-    private var counts: [Obstacle: Int] = [:]
+    private var counts: [QueueStatus.State: Int] = [:]
     private var earliest: Timestamp?
 
     init(now: Timestamp, listsQueues: Bool = false) {
@@ -33,7 +26,7 @@ package struct WorkLeft: Sendable {
         dueCount: Int,
         elsewhereCount: Int,
         earliest: Timestamp?,
-        counts: [Obstacle: Int]
+        counts: [QueueStatus.State: Int]
     ) {
         self.now = now
         (self.dueCount, self.elsewhereCount) = (dueCount, elsewhereCount)
@@ -51,8 +44,8 @@ package struct WorkLeft: Sendable {
         return left
     }
 
-    /// Returns how many queues have an obstacle; if a queue has several, the first counts.
-    package func count(_ obstacle: Obstacle) -> Int { counts[obstacle] ?? 0 }
+    /// Returns how many queues have one of the ``obstacles``.
+    package func count(_ obstacle: QueueStatus.State) -> Int { counts[obstacle] ?? 0 }
 
     /// The work that is left by time alone.
     package var next: RemainingWork {
@@ -74,10 +67,17 @@ package struct WorkLeft: Sendable {
     }
 
     /// Counts a queue by the reasons why it does not move.
-    mutating func count(_ facts: QueueFacts, _ because: [Because], _ routing: RouteMatch) {
+    ///
+    /// - Parameter rate: When the rate limit of the head's route allows the next start.
+    mutating func count(
+        _ facts: QueueFacts,
+        _ because: [WaitReason],
+        rate: Timestamp?,
+        _ routing: RouteMatch
+    ) {
         // Work for another broker's handler does not count here.
         if case .unroutable(hasRoute: false) = routing { return }
-        switch outlook(because, end(of: facts, routing)) {
+        switch outlook(because, rate: rate, end(of: facts, routing)) {
         case .obstacle(let obstacle): counts[obstacle, default: 0] += 1
         case .due(let time):
             dueCount += 1
@@ -91,7 +91,7 @@ package struct WorkLeft: Sendable {
 
     private enum Outlook {
         case due(Timestamp)
-        case obstacle(Obstacle)
+        case obstacle(QueueStatus.State)
     }
 
     /// Returns the head's expiry, if the queue continues after it.
@@ -101,12 +101,11 @@ package struct WorkLeft: Sendable {
     }
 
     /// Returns when the queue may move by time alone, or its obstacle.
-    private func outlook(_ because: [Because], _ end: Timestamp?) -> Outlook {
+    private func outlook(_ because: [WaitReason], rate: Timestamp?, _ end: Timestamp?) -> Outlook {
         // When the queue may move, and when its head may run or expires; `nil` is never.
-        var (time, head): (Timestamp, Timestamp?) = (now, now)
+        var (time, head): (Timestamp, Timestamp?) = (now, max(rate ?? now, now))
         for reason in because {
             switch reason {
-            case .permit(.rate(_, let until)): head = head.map { max($0, Timestamp(until)) }
             case .running, .ready, .permit, .locked, .refused, .handlersBlocked, .owned, .stopped: break
             case .parked: return .obstacle(.parked)
             case .undecodable: return .obstacle(.undecodable)

@@ -43,9 +43,9 @@ extension FileEngine {
                     let isElsewhere = facts.runningEpoch != nil && facts.runningEpoch != mine
                     switch (route(facts), isElsewhere) {
                     case (let routing?, false):
-                        var because = facts.becauseOfFile(file, routing, left.now)
-                        if let rate = facts.becauseOfRate(file, routing, left.now) { because.append(rate) }
-                        left.count(facts, because, routing)
+                        let reasons = facts.head(file, routing, .here, left.now).reasons
+                        let rate = facts.rateTime(file, routing, left.now)?.time
+                        left.count(facts, reasons, rate: rate, routing)
                     case (.route?, true): left.countElsewhere(facts.id)
                     // The action that runs here has been removed.
                     case (nil, false): left.countRunning(facts.id)
@@ -73,15 +73,14 @@ extension SchedulerStateMachine {
         // A queue with several slots may have nothing to claim while its actions run.
         guard beside.isEmpty && settlingBeside.isEmpty else { return .now }
         var next = agenda.nextScheduled
-        if let end = agenda.nextEnd, obstacles.values.contains(where: \.mayEnd) {
-            next = min(next ?? end, end)
-        }
         for phase in phases.values {
             switch phase {
             case .waiting(_, let time, _): next = min(next ?? time, time)
+            // Its end is the next that is known.
+            case .blocked(.gate), .blocked(.hold): next = [next, agenda.nextEnd].compactMap(\.self).min()
             // The queue whose turn it is has the time.
-            case .lackingRate: continue
-            default: return .now
+            case .lackingRate, .blocked(.route), .blocked(.taken): continue
+            case .ready, .claiming, .running, .full, .settling, .lackingPermit, .suspect: return .now
             }
         }
         return next.map { .later(max($0 - now, .zero)) } ?? .none

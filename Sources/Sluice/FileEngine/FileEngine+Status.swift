@@ -36,34 +36,34 @@ extension FileEngine {
         _ facts: QueueFacts,
         _ file: StatusFacts,
         isRunHere: Bool,
-        _ lock: Because?,
+        _ lock: (since: Timestamp, processes: [Int])?,
         _ now: Timestamp
     ) -> QueueStatus {
-        var because = facts.becauseOfFile(file, isRunHere ? route(facts) : nil, now)
         let mine = isRunHere ? store.runners.epoch : nil
-        if let owner = file.runners.first(where: { $0.epoch == facts.runningEpoch && $0.epoch != mine }) {
-            because.append(.owned(by: "process \(owner.process)"))
+        let owner = file.runners.first { $0.epoch == facts.runningEpoch && $0.epoch != mine }
+        let others = file.runners.filter { !$0.hasDied }
+        let isStopped = others.isEmpty && owner == nil
+        var head = facts.head(
+            file,
+            isRunHere ? route(facts) : nil,
+            isRunHere ? .here : isStopped ? .none : .elsewhere,
+            now
+        )
+        if let owner {
+            head.owners = ["process \(owner.process)"]
         } else if isRunHere {
-            if because.isEmpty { because = [readiness(facts, file, now)] }
-            // These obstacles say more than that the head is about to start.
-            let obstacles = [
-                because.contains(where: \.needsWriteLock) ? lock : nil, scheduler.refusal(of: facts.id),
-                because.contains(where: \.needsHandler) ? blockage : nil,
-            ]
-            .compactMap { $0 }
-            if !obstacles.isEmpty { because.removeAll { $0 == .ready } }
-            because += obstacles
-        } else if file.runners.allSatisfy(\.hasDied) {
-            because.append(.stopped)
-        } else {
-            if because.isEmpty && file.hasClaims { because = [.permit(.otherProcess)] }
+            if head.isFree { head.permit = lackedPermit(facts, file, now) }
+            (head.lock, head.refusal) = (lock, scheduler.refusal(of: facts.id))
+            head.handlersBlockedSince = runner.watch?.blockedSince
+        } else if !isStopped {
+            if file.hasClaims { head.permit = .otherProcess }
             // A queue that waits belongs to no process: any of them may run it.
-            because += file.runners.filter { !$0.hasDied }.map { .owned(by: "process \($0.process)") }
+            head.owners = others.map { "process \($0.process)" }
         }
         return QueueStatus(
             queue: facts.name,
             depth: facts.depth,
-            because: because,
+            because: head.reasons,
             head: facts.head,
             headKind: facts.headKind,
             attempt: facts.attempts + (facts.runningSince == nil ? 0 : 1),
@@ -73,71 +73,79 @@ extension FileEngine {
         )
     }
 
-    private var blockage: Because? { runner.watch?.blockedSince.map { .handlersBlocked(since: $0.date) } }
-
     func route(_ facts: QueueFacts) -> RouteMatch? {
         guard facts.head != nil, let kind = facts.headKind else { return nil }
         return routes.route(for: facts.name, kind: kind)
     }
 
-    /// Why a head does not run that nothing in the file prevents from running.
-    private func readiness(_ facts: QueueFacts, _ file: StatusFacts, _ now: Timestamp) -> Because {
-        switch scheduler.standing(of: facts.id) {
-        case .lacksPermit: return .permit(.broker)
-        case .awaitsTrial: return .permit(.crashTrial(of: scheduler.tried))
-        case .free: return .ready
-        case .lacksRoutePermit:
-            guard case .route(let route) = route(facts) else { return .ready }
-            return .permit(.route(route.pattern))
-        case .lacksRate: return facts.becauseOfRate(file, route(facts), now) ?? .ready
+    /// The permit that a free head lacks; only the scheduler knows.
+    private func lackedPermit(_ facts: QueueFacts, _ file: StatusFacts, _ now: Timestamp) -> PermitScope? {
+        let standing = scheduler.standing(of: facts.id)
+        switch standing.phase {
+        case .lackingPermit:
+            guard case .route(let route) = route(facts) else { return nil }
+            return .route(route.pattern)
+        case .waiting where !standing.hasTurn: return nil
+        case .lackingRate, .waiting:
+            return facts.rateTime(file, route(facts), now).map { .rate($0.name, until: $0.time.date) }
+        case .suspect: return .crashTrial(of: scheduler.tried)
+        case .ready where standing.isTrying: return .crashTrial(of: scheduler.tried)
+        case .ready where standing.isFull: return .broker
+        case .ready, .claiming, .running, .full, .settling, .blocked, nil: return nil
         }
     }
 }
 
 extension QueueFacts {
-    /// The reasons in the file, and those of the routes if this broker runs the queues.
-    func becauseOfFile(_ file: StatusFacts, _ routing: RouteMatch?, _ now: Timestamp) -> [Because] {
-        var because: [Because] = []
-        if let runningSince { because.append(.running(since: runningSince.date, attempt: attempts + 1)) }
-        because += becauseOfBlock(routing)
-        for hold in file.holds(of: name) {
-            because.append(.held(by: hold.holder, reason: hold.reason, until: hold.until))
+    /// The facts in the file, and those of the routes if this broker runs the queues.
+    func head(
+        _ file: StatusFacts,
+        _ routing: RouteMatch?,
+        _ runner: HeadFacts.Runner,
+        _ now: Timestamp
+    ) -> HeadFacts {
+        var head = HeadFacts(now: now, runner: runner)
+        head.run = runningSince.map { ($0, attempts + 1) }
+        if let block, !block.reason.isOfHead {
+            if block.reason == .undecodable {
+                head.undecodable = (block.error ?? "", block.since)
+            } else {
+                let cause = FailureCause(rawValue: block.reason.rawValue)
+                let (error, since) = (block.error ?? "", block.since)
+                head.parking = .init(action: block.action, cause: cause, error: error, since: since)
+            }
         }
-        // The reasons below apply only to a head that has not started.
-        guard runningSince == nil else { return because }
+        head.missingRoute = missingRoute(routing)
+        head.holds = file.holds(of: name).map { ($0.holder, $0.reason, $0.until.map(Timestamp.init)) }
         for gate in asked(routing) where !file.openGates.contains(gate) {
-            because.append(.gate(gate, until: file.gateEnds[gate]?.date))
+            head.gates.append((gate, file.gateEnds[gate]))
         }
-        if let nextAttemptAt, nextAttemptAt > now { because.append(.retry(until: nextAttemptAt.date)) }
-        if let notBefore, notBefore > now { because.append(.scheduled(for: notBefore.date)) }
-        return because
+        head.nextAttemptAt = nextAttemptAt
+        head.notBefore = notBefore
+        return head
     }
 
     /// When the rate limit of the head's route allows the next start; `nil` if it has counted none.
-    func becauseOfRate(_ file: StatusFacts, _ routing: RouteMatch?, _ now: Timestamp) -> Because? {
+    func rateTime(
+        _ file: StatusFacts,
+        _ routing: RouteMatch?,
+        _ now: Timestamp
+    ) -> (name: String, time: Timestamp)? {
         guard case .route(let route) = routing, let rate = route.rate,
             runningSince == nil, let time = file.rateTimes[rate.name]
         else { return nil }
-        return .permit(.rate(rate.name, until: rate.nextStart(time, at: now).date))
+        return (rate.name, rate.nextStart(time, at: now))
     }
 
-    private func becauseOfBlock(_ routing: RouteMatch?) -> [Because] {
-        if let block, !block.reason.isOfHead, block.reason != .undecodable {
-            let cause = FailureCause(rawValue: block.reason.rawValue)
-            return [
-                .parked(by: block.action, cause: cause, error: block.error ?? "", since: block.since.date)
-            ]
-        }
-        guard runningSince == nil else { return [] }
-        if let block, block.reason == .undecodable {
-            return [.undecodable(error: block.error ?? "", since: block.since.date)]
-        }
+    /// What the routes of this broker say, or else what another has noted.
+    private func missingRoute(_ routing: RouteMatch?) -> HeadFacts.MissingRoute? {
         switch routing {
-        case .unroutable(let hasRoute): return [hasRoute ? .unknownKind : .noRoute]
-        case .route: return []
+        case .unroutable(let hasRoute): return hasRoute ? .ofKind : .ofQueue
+        case .route: return nil
         case nil:
-            guard let block, block.action == head else { return [] }
-            return Because(unroutable: block.reason).map { [$0] } ?? []
+            guard let block, block.action == head else { return nil }
+            if block.reason == .unknownKind { return .ofKind }
+            return block.reason == .noRoute ? .ofQueue : nil
         }
     }
 

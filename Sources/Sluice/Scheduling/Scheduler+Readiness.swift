@@ -79,16 +79,21 @@ extension Scheduler {
     }
 
     /// Returns why the file refuses the queue's claims or outcomes.
-    func refusal(of queue: QueueID) -> Because? {
-        refusals.refusal(of: queue).map { .refused(error: "\($0.error)", since: $0.since.date) }
+    func refusal(of queue: QueueID) -> (error: String, since: Timestamp)? {
+        refusals.refusal(of: queue).map { ("\($0.error)", $0.since) }
     }
 
     /// Whether the queue has nothing to claim before something else happens, as far as is known.
     func rests(_ queue: QueueID) -> Bool {
-        machine.withLock { $0.phases[queue] == nil && $0.obstacles[queue] != .taken }
+        machine.withLock { machine in
+            guard let phase = machine.phases[queue] else { return true }
+            return phase.block.map { $0 != .taken } ?? false
+        }
     }
 
-    func standing(of queue: QueueID) -> QueueReadiness { machine.withLock { $0.readiness(of: queue) } }
+    func standing(of queue: QueueID) -> SchedulerStateMachine.Standing {
+        machine.withLock { $0.standing(of: queue) }
+    }
 
     /// Records the due scheduled actions without a place: these and no others.
     func keepPlaces(_ unplaced: [UnplacedAction]) {

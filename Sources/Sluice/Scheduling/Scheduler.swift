@@ -265,7 +265,6 @@ package final class Scheduler: AttemptSource {
         after receipt: Receipt? = nil
     ) -> (ClaimedAction, Route)? {
         refusals.clear(.claim, of: queue)
-        let conclusion: ClaimConclusion
         switch result {
         case .claimed(let action):
             let (claim, route, room) = (action.receipt.claim, routes[action.route], action.room)
@@ -277,29 +276,17 @@ package final class Scheduler: AttemptSource {
                 return $0.started(queue, claim: claim, route: limited, timeOutAt: timeOutAt, room: room)
             }
             return (action, route)
-        case .empty, .taken, .parked: conclusion = .nothing
-        case .takenElsewhere: conclusion = .takenElsewhere
-        case .gated(let gate, let isRouted):
-            conclusion = .gated(gate)
-            if isRouted { delegate.meets(gate) }
-        case .held(let end):
-            conclusion = .held
-            if case .at(let time) = end { expectEnd(at: time) }
-        case .unfinished: conclusion = .unfinished
-        case .waiting(let wait, let time), .gathering(let wait, let time):
-            conclusion = .waiting(wait, until: time)
-        case .unroutable:
-            conclusion = .unroutable
-            delegate.lacksRoute()
-        case .lacksPermit(let route, let limit): conclusion = .lacksPermit(route, limit: limit)
-        case .lacksRate(let line, let time): conclusion = .lacksRate(line, until: time)
-        case .awaitsTrial(let suspect):
-            conclusion = .awaitsTrial(suspect)
-            limitTrial()
+        case .gated(let gate, let isRouted): if isRouted { delegate.meets(gate) }
+        case .held(let end): if case .at(let time) = end { expectEnd(at: time) }
+        case .unroutable: delegate.lacksRoute()
+        case .awaitsTrial: limitTrial()
+        case .empty, .taken, .takenElsewhere, .waiting, .gathering, .parked, .lacksPermit, .lacksRate,
+            .unfinished:
+            break
         }
         update {
             if let receipt { $0.wroteOutcome(receipt.queue, claim: receipt.claim) }
-            return $0.concluded(queue, conclusion)
+            return $0.concluded(queue, result)
         }
         delegate.waits(queue)
         return nil

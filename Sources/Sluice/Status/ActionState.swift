@@ -50,7 +50,7 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
     /// Why the queue of a waiting action does not move, as in ``QueueStatus/because``.
     ///
     /// Mostly its head waits for something. It is empty in other phases, and in observations.
-    public internal(set) var because: [Because] = []
+    public internal(set) var because: [WaitReason] = []
     /// The values of an action that is in the file; `nil` if it has ended.
     ///
     /// An observation keeps the last ones of an action that has ended.
@@ -60,7 +60,7 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
         id: ActionID,
         phase: Phase,
         ahead: Int? = nil,
-        because: [Because] = [],
+        because: [WaitReason] = [],
         details: Details?
     ) {
         (self.id, self.phase, self.ahead, self.because) = (id, phase, ahead, because)

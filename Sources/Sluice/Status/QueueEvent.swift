@@ -44,7 +44,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
     /// The holder of the hold.
     public var holder: String?
     /// Why a queue does not move: the first of ``QueueStatus/because``, or why the head is ``Kind/blocked``.
-    public var because: Because?
+    public var because: WaitReason?
 
     /// Makes an event with these values only.
     public init(_ kind: Kind, at time: Date, queue: QueueName? = nil) {

@@ -39,7 +39,7 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     /// Actions that wait or run in it.
     public let depth: Int
     /// Why it does not move: all reasons, the first as in `sluice_queues`; empty for a queue without actions.
-    public let because: [Because]
+    public let because: [WaitReason]
     /// The action that runs or is next.
     public let head: ActionID?
     /// The kind of that action.
@@ -57,7 +57,7 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
     package init(
         queue: QueueName,
         depth: Int,
-        because: [Because],
+        because: [WaitReason],
         head: ActionID?,
         headKind: String?,
         attempt: Int,

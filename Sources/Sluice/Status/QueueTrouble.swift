@@ -20,7 +20,7 @@ public enum QueueTrouble: Int, Sendable, Hashable, Comparable, CaseIterable {
 extension QueueStatus {
     /// How much the queue needs a person.
     public var trouble: QueueTrouble {
-        if because.contains(where: { $0.kind == Because.refusedKind }) { return .needsPerson }
+        if because.contains(where: { $0.kind == WaitReason.refusedKind }) { return .needsPerson }
         return switch state {
         case .parked, .undecodable, .unknownKind, .noRoute: .needsPerson
         case .held, .gate, .retry: .waits
@@ -44,7 +44,7 @@ extension QueueStatus {
     }
 }
 
-extension Because {
+extension WaitReason {
     fileprivate static let refusedKind = "refused"
 
     /// The state of a queue that has this reason, or a word of its own.

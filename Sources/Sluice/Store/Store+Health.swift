@@ -13,11 +13,11 @@ extension Store {
         )
     }
 
-    func lockInTheWay(walPath path: String?) -> Because? {
+    func lockInTheWay(walPath path: String?) -> (since: Timestamp, processes: [Int])? {
         // Usually the writer has met no lock, and the system is not asked.
         guard writer.trouble.lockedSince != nil else { return nil }
         let (since, table) = writeLock(walPath: path)
-        return since.map { .locked(since: $0.date, by: table.writers) }
+        return since.map { ($0, table.writers) }
     }
 
     /// Returns the processes with locks on the file, and since when the write lock has blocked writes.

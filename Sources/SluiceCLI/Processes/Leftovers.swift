@@ -34,7 +34,7 @@ enum Leftovers {
 
     /// Returns which actions need a person; `nil` if none does.
     static func stuckWords(_ left: WorkLeft) -> String? {
-        let stuck = WorkLeft.Obstacle.allCases.reduce(0) { $0 + left.count($1) }
+        let stuck = WorkLeft.obstacles.reduce(0) { $0 + left.count($1) }
         return stuck > 0 ? "\(queues(stuck)) actions: \(obstacles(left)); see `sluice queues`" : nil
     }
 
@@ -55,15 +55,13 @@ enum Leftovers {
     }
 
     private static func obstacles(_ left: WorkLeft) -> String {
-        WorkLeft.Obstacle.allCases.filter { left.count($0) > 0 }
+        WorkLeft.obstacles.filter { left.count($0) > 0 }
             .map { obstacle in
                 let count = left.count(obstacle)
                 return switch obstacle {
-                case .parked: "\(count) parked"
-                case .undecodable: "\(count) undecodable"
                 case .unknownKind: "\(count) of an unknown kind"
-                case .held: "\(count) held"
                 case .gate: "\(count) at a closed gate"
+                default: "\(count) \(obstacle.rawValue)"
                 }
             }
             .joined(separator: ", ")

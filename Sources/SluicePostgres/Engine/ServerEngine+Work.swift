@@ -13,7 +13,7 @@ extension ServerEngine {
         isEnough: Bool = false
     ) async throws(SluiceError) -> WorkLeft {
         var (due, elsewhere) = (0, 0)
-        var counts: [WorkLeft.Obstacle: Int] = [:]
+        var counts: [QueueStatus.State: Int] = [:]
         var (earliest, now): (Timestamp?, Timestamp) = (nil, options.clock.now)
         for pattern in try Self.widest(patterns) {
             let sql = """
@@ -34,7 +34,7 @@ extension ServerEngine {
             for (obstacle, column) in [
                 (.parked, "parked"), (.undecodable, "undecodable"), (.unknownKind, "unknown_kind"),
                 (.held, "held"), (.gate, "gate"),
-            ] as [(WorkLeft.Obstacle, String)] {
+            ] as [(QueueStatus.State, String)] {
                 counts[obstacle, default: 0] += Int(row.integer(column) ?? 0)
             }
             if isEnough, let earliest, earliest <= now { break }

@@ -8,9 +8,9 @@ struct QueueFactRow {
     private let own: Int64
 
     /// Why the calls of this process fail, if they do.
-    private let refusal: Because?
+    private let refusal: (error: String, since: Timestamp)?
 
-    init(_ row: PostgresRows.Row, own: Int64, refusal: Because? = nil) {
+    init(_ row: PostgresRows.Row, own: Int64, refusal: (error: String, since: Timestamp)? = nil) {
         (self.row, self.own, self.refusal) = (row, own, refusal)
     }
 
@@ -29,7 +29,7 @@ struct QueueFactRow {
             f.blocked_action_id, f.blocked_error, f.has_worker, f.has_route, f.route_worker, f.route_name, \
             f.running_worker, f.running_name, f.is_busy, f.is_suspect, f.rate, f.tried_id, f.tried_queue, \
             f.tried_count, f.pool_pattern, f.refusal, \
-            f.claim, f.state, f.queue_id, \
+            f.claim, f.queue_id, \
             array_to_json(f.hold_holders) AS hold_holders, array_to_json(f.hold_reasons) AS hold_reasons, \
             array_to_json(f.gates) AS gates
             """
@@ -41,7 +41,7 @@ struct QueueFactRow {
         return QueueStatus(
             queue: QueueName(row.text("name")),
             depth: Int(row.integer("depth") ?? 0),
-            because: because(now),
+            because: head(now).reasons,
             head: row.integer("head_id").map { ActionID(rawValue: $0) },
             headKind: row["head_kind"],
             attempt: Int(row.integer("attempts") ?? 0) + (isRunning ? 1 : 0),
@@ -59,70 +59,82 @@ struct QueueFactRow {
         return row["blocked_action_id"] == row["head_id"] || reason == "failing" ? row["blocked_error"] : nil
     }
 
-    private func because(_ now: Timestamp) -> [Because] {
-        var because: [Because] = []
+    private func head(_ now: Timestamp) -> HeadFacts {
+        let isOwn = row.integer("route_worker") == own
+        let hasWorker = row.flag("has_worker")
+        var head = HeadFacts(now: now, runner: !hasWorker && !isRunning ? .none : isOwn ? .here : .elsewhere)
         if let since = row.time("running_since"), isRunning {
-            because.append(.running(since: since.date, attempt: Int(row.integer("attempts") ?? 0) + 1))
+            head.run = (since, Int(row.integer("attempts") ?? 0) + 1)
         }
-        because += becauseOfBlock
-        let holders = strings("hold_holders")
-        let reasons = strings("hold_reasons")
-        let ends = times("hold_untils")
-        for index in holders.indices {
-            because.append(.held(by: holders[index], reason: reasons[index], until: ends[index]?.date))
-        }
+        addBlock(to: &head)
+        head.missingRoute = missingRoute
+        let (holders, reasons, ends) = (
+            strings("hold_holders"), strings("hold_reasons"), times("hold_untils")
+        )
+        head.holds = holders.indices.map { (holders[$0], reasons[$0], ends[$0]) }
+        head.gates = zip(strings("gates"), times("gate_untils")).map { (GateName($0), $1) }
+        head.nextAttemptAt = row.time("next_attempt_at")
+        head.notBefore = row.time("not_before")
         if isRunning {
-            if row.integer("running_worker") != own { because.append(.owned(by: row.text("running_name"))) }
-            return because
+            if row.integer("running_worker") != own { head.owners = [row.text("running_name")] }
+        } else if head.isFree {
+            // Calls that fail keep only from its start what nothing else keeps from it.
+            head.refusal = refusal ?? noted
+            if hasWorker, head.refusal == nil {
+                head.permit = lackedPermit(isOwn)
+                if head.permit == nil, !isOwn { head.owners = [row.text("route_name")] }
+            }
         }
-        for (gate, end) in zip(strings("gates"), times("gate_untils")) {
-            because.append(.gate(GateName(gate), until: end?.date))
-        }
-        if let time = row.time("next_attempt_at"), time > now { because.append(.retry(until: time.date)) }
-        if let time = row.time("not_before"), time > now { because.append(.scheduled(for: time.date)) }
-        if because.isEmpty, let refusal = refusal ?? noted { return [refusal] }
-        guard row.flag("has_worker") else { return because + [.stopped] }
-        return because.isEmpty ? [readiness] : because
+        return head
     }
 
     /// What a worker has noted of its own calls.
-    private var noted: Because? {
+    private var noted: (error: String, since: Timestamp)? {
         guard let error = row["refusal"], let since = row.time("refused_at") else { return nil }
-        return .refused(error: error, since: since.date)
+        return (error, since)
     }
 
-    private var readiness: Because {
+    private func lackedPermit(_ isOwn: Bool) -> PermitScope? {
         if let until = row.time("rate_until"), let rate = row["rate"] {
-            return .permit(.rate(rate, until: until.date))
+            return .rate(rate, until: until.date)
         }
         if let action = row.integer("tried_id") {
             let others = Int(row.integer("tried_count") ?? 1) - 1
             let queue = QueueName(row.text("tried_queue"))
             let tried = TriedAction(queue: queue, action: ActionID(rawValue: action), otherCount: others)
-            return .permit(.crashTrial(of: tried))
+            return .crashTrial(of: tried)
         }
-        if row.flag("is_suspect") { return .permit(.crashTrial(of: nil)) }
+        if row.flag("is_suspect") { return .crashTrial(of: nil) }
         // One route of one worker has no free handler.
-        let isOwn = row.integer("route_worker") == own
-        if row["blocked_by"] == "permit", isOwn, let pattern = row["pool_pattern"] {
-            return .permit(.route(QueuePattern(pattern)))
-        }
-        if row["blocked_by"] == "permit" || row.flag("is_busy") { return .permit(.otherProcess) }
-        return row.integer("route_worker") == own ? .ready : .owned(by: row.text("route_name"))
+        let isFull = row["blocked_by"] == "permit"
+        if isFull, isOwn, let pattern = row["pool_pattern"] { return .route(QueuePattern(pattern)) }
+        return isFull || row.flag("is_busy") ? .otherProcess : nil
     }
 
-    private var becauseOfBlock: [Because] {
-        let reason = row["blocked_by"] ?? ""
-        let since = (row.time("blocked_at") ?? Timestamp(microseconds: 0)).date
-        switch row.text("state") {
-        case "parked":
+    private func addBlock(to head: inout HeadFacts) {
+        guard let word = row["blocked_by"] else { return }
+        let since = row.time("blocked_at") ?? Timestamp(microseconds: 0)
+        let error = row.text("blocked_error")
+        if word == "undecodable" {
+            head.undecodable = (error, since)
+        } else if word == "failing" || FailureCause(rawValue: word) != nil {
             let action = ActionID(rawValue: row.integer("blocked_action_id") ?? 0)
-            let error = row.text("blocked_error")
-            return [.parked(by: action, cause: FailureCause(rawValue: reason), error: error, since: since)]
-        case "undecodable": return [.undecodable(error: row.text("blocked_error"), since: since)]
-        case "unknown kind": return [.unknownKind]
-        case "no route": return [.noRoute]
-        default: return []
+            let cause = FailureCause(rawValue: word)
+            head.parking = .init(action: action, cause: cause, error: error, since: since)
+        }
+    }
+
+    /// What the routes of the living workers say, or else what the last step has noted.
+    private var missingRoute: HeadFacts.MissingRoute? {
+        if row.flag("has_worker") {
+            if row["route_worker"] != nil { return nil }
+            return row.flag("has_route") ? .ofKind : .ofQueue
+        }
+        guard row["blocked_action_id"] == row["head_id"] else { return nil }
+        return switch row["blocked_by"] {
+        case "unknown kind": .ofKind
+        case "no route": .ofQueue
+        default: nil
         }
     }
 

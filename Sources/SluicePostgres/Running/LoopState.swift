@@ -24,6 +24,6 @@ struct LoopState {
     var slots = QueueSlots()
     var ends = EndedActions()
     /// Why calls fail, after some in a row that did.
-    var refusal: Because?
+    var refusal: (error: String, since: Timestamp)?
 }
 #endif

@@ -160,10 +160,10 @@ extension PostgresLoop {
 
     /// Statuses say why nothing starts here, and in other processes if the server can be written to.
     private func note(_ failure: PostgresFailure, of worker: Int64) async {
-        let (text, now) = ("\(failure)", options.clock.now.date)
+        let (text, now) = ("\(failure)", options.clock.now)
         let isNew = state.withLock { state in
-            if case .refused(text, _) = state.refusal { return false }
-            state.refusal = .refused(error: text, since: now)
+            if state.refusal?.error == text { return false }
+            state.refusal = (text, now)
             return true
         }
         guard isNew else { return }

@@ -142,7 +142,7 @@ final class PostgresLoop: AttemptSource {
     func isActive(_ action: ActionID) -> Bool { state.withLock { $0.active.values.contains(action) } }
     func end(of action: ActionID) -> ActionEnd? { state.withLock { $0.ends[action] } }
 
-    var refusal: Because? { state.withLock { $0.refusal } }
+    var refusal: (error: String, since: Timestamp)? { state.withLock { $0.refusal } }
 
     func setTimer(_ claim: Int64, _ route: Route) {
         guard let limit = route.options.timeout else { return }

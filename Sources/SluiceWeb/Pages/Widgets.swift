@@ -58,7 +58,7 @@ enum Widgets {
     }
 
     /// Why a queue does not move; the first reason, with the time until it ends, or all.
-    static func because(_ because: some Sequence<Because>, _ until: Date?, _ visit: Visit) -> HTML {
+    static func because(_ because: some Sequence<WaitReason>, _ until: Date?, _ visit: Visit) -> HTML {
         let reasons = because.enumerated().map { index, because -> HTML in
             // Microseconds are for programs.
             let text = because.description.replacing(#/\.\d{6}Z/#, with: "Z")

@@ -11,7 +11,7 @@ import Testing
 /// One test for each reason why a queue does not move: as the library gives it, and as SQL shows it.
 ///
 /// Sections of `Operating.md` point here. The views ask the machine's clock, so the engine's begins there.
-@Suite("Because", .watched)
+@Suite("WaitReason", .watched)
 struct BecauseTests {
     private let site: Site
     private let queue: QueueName = "notes"
@@ -26,7 +26,7 @@ struct BecauseTests {
     private func check(
         _ broker: Broker,
         _ queue: QueueName = "notes",
-        _ expected: Because...,
+        _ expected: WaitReason...,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let status = try await broker.status(of: queue)
@@ -99,7 +99,7 @@ struct BecauseTests {
         let broker = try await site.broker()
         try fail(broker, .fail("no such room"))
         let ids = try await broker.enqueue([Note("a"), Note("b")])
-        let parked = Because.parked(by: ids[0], cause: .failed, error: "no such room", since: now)
+        let parked = WaitReason.parked(by: ids[0], cause: .failed, error: "no such room", since: now)
         try await whileRunning(broker) {
             await broker.waitUntilIdle()
             try await check(broker, queue, parked)
@@ -222,7 +222,7 @@ struct BecauseTests {
         try await broker.enqueue([Note("a", in: "busy"), Note("b")])
         try await whileRunning(broker) {
             try await started.received()
-            let expected = Because.permit(ofRoute ? .route("*") : .broker)
+            let expected = WaitReason.permit(ofRoute ? .route("*") : .broker)
             // The second claim may still be under way.
             try await until { try await broker.status(of: queue).because == [expected] }
             try await check(broker, queue, expected)
@@ -247,7 +247,7 @@ struct BecauseTests {
             let id = try await broker.enqueue(Note("b")).id
             try site.shell("INSERT INTO sluice_state_rows (action_id, is_suspect) VALUES (\(id), 1)")
             try await broker.endHolds(matching: "notes")
-            let because = Because.permit(.crashTrial(of: nil))
+            let because = WaitReason.permit(.crashTrial(of: nil))
             try await until { try await broker.status(of: queue).because == [because] }
             try await check(broker, queue, because)
             goOn.send()
@@ -341,7 +341,7 @@ struct BecauseTests {
             try await until { try await broker.status(of: queue).state == .retry }
             try await broker.closeGate("network")
             try await broker.hold("notes", by: "ops")
-            let reasons: [Because] = [
+            let reasons: [WaitReason] = [
                 .held(by: "ops", reason: "", until: nil), .gate("network"), .retry(until: due.date),
             ]
             try await check(broker, queue, reasons[0], reasons[1], reasons[2])

@@ -40,7 +40,7 @@ struct HealthTests {
             ([], "another connection"), ([own], "this process"), ([7], "process 7"),
             ([7, 8], "processes 7, 8"), ([own, 7], "process 7 and this process"),
         ] {
-            let words = Because.locked(since: .now, by: processes).description
+            let words = WaitReason.locked(since: .now, by: processes).description
             #expect(words.hasPrefix("waiting for the write lock of \(name) since 20"), "\(words)")
         }
     }

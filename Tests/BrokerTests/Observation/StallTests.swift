@@ -10,7 +10,7 @@ import Testing
 /// A queue that stands still is told once, after the threshold.
 @Suite("Stalls", .watched)
 struct StallTests {
-    private func status(_ queue: QueueName, _ because: Because, head: Int64 = 1) -> QueueStatus {
+    private func status(_ queue: QueueName, _ because: WaitReason, head: Int64 = 1) -> QueueStatus {
         QueueStatus(
             queue: queue,
             depth: 1,

@@ -72,6 +72,6 @@ struct HandlerWatchTests {
     }
 }
 
-extension Because {
+extension WaitReason {
     fileprivate var isOfBlockedHandlers: Bool { if case .handlersBlocked = self { true } else { false } }
 }

@@ -194,11 +194,11 @@ private struct CrashTrialModel {
     private mutating func claim(_ order: ClaimOrder) {
         let lane = Int(order.queue.rawValue)
         guard let action = actions[lane], !setAside.contains(lane) else {
-            return take(machine.concluded(order.queue, .nothing))
+            return take(machine.concluded(order.queue, .empty))
         }
         guard action.crashes < Self.crashLimit else {
             setAside.append(lane)
-            return take(machine.concluded(order.queue, .nothing))
+            return take(machine.concluded(order.queue, .empty))
         }
         let suspect = CrashSuspect(queue: order.queue, level: action.level, crashes: action.crashes)
         var trialSize = 0

@@ -46,7 +46,7 @@ private struct Model {
 
     enum Result {
         case run
-        case conclusion(ClaimConclusion)
+        case conclusion(ClaimResult)
     }
 
     static let limits: [RouteID: Int] = [RouteID(rawValue: 1): 1, RouteID(rawValue: 2): 2]
@@ -246,7 +246,7 @@ extension Model {
     /// The transaction of a claim.
     mutating func transact(_ order: ClaimOrder) -> Result {
         guard let lane = lanes[order.queue], lane.work > 0, !lane.isParked else {
-            return .conclusion(.nothing)
+            return .conclusion(.empty)
         }
         if lane.isElsewhere { return .conclusion(.takenElsewhere) }
         if isDraining == false, chance(3) { return .conclusion(.unfinished) }
@@ -324,7 +324,7 @@ extension Model {
 
     func isForgotten(_ queue: QueueID) -> Bool {
         guard let lane = lanes[queue], lane.work > 0, !lane.isParked else { return false }
-        return machine.phases[queue] == nil && machine.obstacles[queue] == nil
+        return machine.phases[queue] == nil
     }
 
     /// Lets everything end, with success: then no queue that could run may have work.

@@ -8,7 +8,7 @@ import Testing
     /// A machine whose queues wait for a gate each, or behind a hold.
     private static func blocked(
         concurrency: Int = 2,
-        _ conclusions: [QueueID: ClaimConclusion]
+        _ conclusions: [QueueID: ClaimResult]
     ) -> TestMachine {
         let machine = TestMachine(concurrency: concurrency)
         for (queue, conclusion) in conclusions {
@@ -20,7 +20,9 @@ import Testing
 
     @Test("G9: a queue that waits for a gate or is held has no permit, no deadline, and is no work")
     func costsNothing() {
-        let machine = Self.blocked([1: .gated("a"), 2: .gated("a"), 3: .held])
+        let machine = Self.blocked([
+            1: .gated("a", isRouted: true), 2: .gated("a", isRouted: true), 3: .held(.never),
+        ])
         #expect(machine.phases.isEmpty)
         #expect(machine.isIdle)
         #expect(machine.nextDeadline == nil)
@@ -29,7 +31,10 @@ import Testing
 
     @Test("Opening a gate wakes all that wait for it, and nobody else")
     func opening() {
-        let machine = Self.blocked([1: .gated("a"), 2: .gated("b"), 3: .gated("a"), 4: .held])
+        let machine = Self.blocked([
+            1: .gated("a", isRouted: true), 2: .gated("b", isRouted: true), 3: .gated("a", isRouted: true),
+            4: .held(.never),
+        ])
         #expect(Set(machine.opened("a").claimed) == [1, 3])
         #expect(machine.opened("a").isEmpty)
         #expect(machine.phases[2] == nil && machine.phases[4] == nil)
@@ -37,21 +42,23 @@ import Testing
 
     @Test("The end of a hold wakes what is held, and nobody else")
     func holdEnds() {
-        let machine = Self.blocked([1: .gated("a"), 2: .held])
+        let machine = Self.blocked([1: .gated("a", isRouted: true), 2: .held(.never)])
         #expect(machine.holdsChanged().claimed == [2])
     }
 
     @Test("G11: other routes wake what had none, or waits for a gate, perhaps the old route's; nobody else")
     func route() {
-        let machine = Self.blocked([1: .gated("a"), 2: .unroutable, 3: .held, 4: .takenElsewhere])
+        let machine = Self.blocked([
+            1: .gated("a", isRouted: true), 2: .unroutable, 3: .held(.never), 4: .takenElsewhere,
+        ])
         #expect(Set(machine.routesChanged().claimed) == [1, 2])
     }
 
     @Test(
         "G11: what goes away while a claim is under way is not missed by it",
-        arguments: [ClaimConclusion.gated("a"), .held, .unroutable]
+        arguments: [ClaimResult.gated("a", isRouted: true), .held(.never), .unroutable]
     )
-    func whileClaiming(_ conclusion: ClaimConclusion) {
+    func whileClaiming(_ conclusion: ClaimResult) {
         let machine = TestMachine()
         #expect(machine.wake([1]).claimed == [1])
         switch conclusion {
@@ -68,12 +75,15 @@ import Testing
         let machine = TestMachine()
         #expect(machine.wake([1]).claimed == [1])
         #expect(machine.opened("a", spread: .seconds(10)).isEmpty)
-        #expect(machine.concluded(1, .gated("a")).claimed == [1])
+        #expect(machine.concluded(1, .gated("a", isRouted: true)).claimed == [1])
     }
 
     @Test("An opening can be spread over a time, evenly and from its beginning on")
     func spread() {
-        let machine = Self.blocked(concurrency: 4, [1: .gated("a"), 2: .gated("a"), 3: .gated("a")])
+        let machine = Self.blocked(
+            concurrency: 4,
+            [1: .gated("a", isRouted: true), 2: .gated("a", isRouted: true), 3: .gated("a", isRouted: true)]
+        )
         #expect(machine.opened("a", spread: .seconds(9), at: .seconds(100)).isEmpty)
         #expect(machine.timeReached(.seconds(100)).claimed == [1])
         _ = machine.claim(1)
@@ -86,7 +96,7 @@ import Testing
 
     @Test("An arrival has the queue looked at again: its head may be another one")
     func arrival() {
-        let machine = Self.blocked([1: .gated("a")])
+        let machine = Self.blocked([1: .gated("a", isRouted: true)])
         #expect(machine.wake([1]).claimed == [1])
         _ = machine.claim(1)
         // It runs by now: the opening has nobody to wake.
@@ -98,7 +108,7 @@ import Testing
 
     @Test("A gate that opens by itself, and a hold that ends, are work for that time")
     func workForLater() {
-        for conclusion in [.gated("a"), .held] as [ClaimConclusion] {
+        for conclusion in [.gated("a", isRouted: true), .held(.never)] as [ClaimResult] {
             let machine = Self.blocked([1: conclusion])
             #expect(machine.workAhead == .none)
             _ = machine.expectEnd(at: .seconds(600), noLaterThan: .seconds(60))
@@ -112,7 +122,7 @@ import Testing
 
     @Test("A machine that is stopped has forgotten them, and nothing wakes them")
     func stopped() {
-        let machine = Self.blocked([1: .gated("a"), 2: .held])
+        let machine = Self.blocked([1: .gated("a", isRouted: true), 2: .held(.never)])
         #expect(machine.stop() == [.stopped])
         #expect(machine.opened("a").isEmpty)
         #expect(machine.opened("a", spread: .seconds(1)).isEmpty)

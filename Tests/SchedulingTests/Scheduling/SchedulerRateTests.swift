@@ -29,8 +29,8 @@ import Testing
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
         #expect(machine.started(1).claimed == [2])
         #expect(refuse(2, 20, machine) == [])
-        #expect(machine.standing(2) == .lacksRate)
-        #expect(machine.standing(4) == .lacksRate)
+        #expect(machine.standing(2).hasTurn)
+        #expect(machine.standing(4).phase == .lackingRate(limit))
         #expect(machine.timeReached(.seconds(20)).claimed == [2])
         // As many as the limit allows then.
         #expect(machine.started(2).claimed == [3])
@@ -76,9 +76,9 @@ import Testing
     func passedOn() {
         let machine = refused()
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
-        #expect(machine.concluded(1, .nothing).claimed == [2])
+        #expect(machine.concluded(1, .empty).claimed == [2])
         #expect(machine.concluded(2, .lacksRate(RouteID(rawValue: 8), until: .seconds(60))).claimed == [3])
-        #expect(machine.concluded(3, .gated("g")).claimed == [4])
+        #expect(machine.concluded(3, .gated("g", isRouted: true)).claimed == [4])
         #expect(machine.nextDeadline == .seconds(60))
     }
 
@@ -86,7 +86,7 @@ import Testing
     func leftLine() {
         let machine = refused()
         #expect(machine.wake([2]).claimed == [2])
-        _ = machine.concluded(2, .gated("g"))
+        _ = machine.concluded(2, .gated("g", isRouted: true))
         #expect(machine.timeReached(.seconds(10)).claimed == [1])
         #expect(machine.started(1).claimed == [3])
     }
@@ -94,7 +94,7 @@ import Testing
     @Test("G9, G11: a queue in the line that has the turn at another limit keeps that")
     func turnElsewhere() {
         let machine = refused()
-        let other = ClaimConclusion.lacksRate(RouteID(rawValue: 8), until: .seconds(60))
+        let other = ClaimResult.lacksRate(RouteID(rawValue: 8), until: .seconds(60))
         for queue in [2, 5] as [QueueID] {
             #expect(machine.wake([queue]).claimed == [queue])
             #expect(machine.concluded(queue, other).claimed.isEmpty)

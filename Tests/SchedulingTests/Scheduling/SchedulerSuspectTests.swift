@@ -48,7 +48,7 @@ import Testing
         let queues = levels.keys.sorted()
         #expect(machine.wake(queues + [6]).claimed == queues + [6])
         for queue in queues { _ = machine.claim(queue, isSuspect: true, level: levels[queue] ?? 0) }
-        var decisions = machine.concluded(6, .nothing)
+        var decisions = machine.concluded(6, .empty)
         var groups: [[QueueID]] = []
         while groups.count < 4 {
             #expect(decisions.contains(.beginTrial(isLong: false)))
@@ -101,7 +101,7 @@ import Testing
         let machine = TestMachine(concurrency: 4)
         _ = machine.wake([1, 2])
         _ = machine.claim(1, isSuspect: true)
-        #expect(machine.concluded(2, .nothing).claimed == [1])
+        #expect(machine.concluded(2, .empty).claimed == [1])
         #expect(machine.wake([3]).isEmpty)
         #expect(machine.claim(1, isSuspect: true).isEmpty)
         #expect(machine.phases[1] == .running)
@@ -112,7 +112,7 @@ import Testing
         let machine = TestMachine(concurrency: 4)
         _ = machine.wake([1, 2])
         _ = machine.claim(1, isSuspect: true)
-        #expect(machine.concluded(2, .nothing).claimed == [1])
+        #expect(machine.concluded(2, .empty).claimed == [1])
         #expect(machine.wake([3]).isEmpty)
         #expect(machine.claim(1).claimed == [3, 1])
     }
@@ -146,10 +146,10 @@ import Testing
         _ = machine.wake([1, 2, 3])
         _ = machine.claim(1, isSuspect: true)
         _ = machine.claim(2, isSuspect: true)
-        #expect(machine.concluded(3, .nothing).claimed == [1])
+        #expect(machine.concluded(3, .empty).claimed == [1])
         _ = machine.wake([4])
-        #expect(machine.concluded(1, .nothing).claimed == [2])
-        #expect(machine.concluded(2, .nothing).claimed == [4])
+        #expect(machine.concluded(1, .empty).claimed == [2])
+        #expect(machine.concluded(2, .empty).claimed == [4])
     }
 
     @Test("After a stop nothing is claimed, and it is over when the last handler's outcome is written")
@@ -172,7 +172,7 @@ import Testing
         let machine = TestMachine(concurrency: 2)
         _ = machine.wake([1, 2])
         #expect(machine.stop().isEmpty)
-        #expect(machine.concluded(1, .nothing).isEmpty)
+        #expect(machine.concluded(1, .empty).isEmpty)
         #expect(machine.claim(2).isEmpty)
         #expect(machine.finishing(2) == nil)
         #expect(machine.settled(2) == [.stopped])

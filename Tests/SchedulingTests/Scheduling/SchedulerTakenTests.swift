@@ -33,10 +33,10 @@ import Testing
         #expect(machine.askAgain(all: false).isEmpty)
         #expect(machine.concluded(3, .takenElsewhere).isEmpty)
         #expect(machine.askAgain(all: false).claimed == [1])
-        #expect(machine.concluded(1, .nothing).claimed == [3])
-        #expect(machine.concluded(3, .nothing).isEmpty)
+        #expect(machine.concluded(1, .empty).claimed == [3])
+        #expect(machine.concluded(3, .empty).isEmpty)
         #expect(machine.finish(2).order?.queue == 2)
-        #expect(machine.concluded(2, .nothing) == [.becameIdle])
+        #expect(machine.concluded(2, .empty) == [.becameIdle])
         #expect(machine.isIdle)
     }
 
@@ -44,22 +44,22 @@ import Testing
     func oneByOne() {
         let machine = Self.taken(1, 2, 3, 4, 5, 6)
         #expect(machine.askAgain(all: false).claimed == [1, 2])
-        #expect(machine.concluded(1, .nothing).claimed == [3])
+        #expect(machine.concluded(1, .empty).claimed == [3])
         // Its work is done here first.
         _ = machine.claim(2)
         #expect(machine.finish(2).order?.queue == 2)
-        #expect(machine.concluded(2, .nothing).claimed == [4])
+        #expect(machine.concluded(2, .empty).claimed == [4])
         #expect(machine.concluded(3, .takenElsewhere).isEmpty)
-        #expect(machine.concluded(4, .held).claimed == [5])
+        #expect(machine.concluded(4, .held(.never)).claimed == [5])
         #expect(machine.concluded(5, .takenElsewhere).isEmpty)
         // One that came by itself says nothing of the others.
         #expect(machine.wake([7]).claimed == [7])
-        #expect(machine.concluded(7, .nothing).isEmpty)
+        #expect(machine.concluded(7, .empty).isEmpty)
         #expect(!machine.isIdle)
         #expect(machine.askAgain(all: false).claimed == [6, 3])
-        #expect(machine.concluded(6, .nothing).claimed == [5])
-        #expect(machine.concluded(3, .nothing).isEmpty)
-        #expect(machine.concluded(5, .nothing) == [.becameIdle])
+        #expect(machine.concluded(6, .empty).claimed == [5])
+        #expect(machine.concluded(3, .empty).isEmpty)
+        #expect(machine.concluded(5, .empty) == [.becameIdle])
     }
 
     @Test("G9: one whose claim waits has none asked for until it has been made")
@@ -70,7 +70,7 @@ import Testing
         #expect(machine.concluded(2, .waiting(wait(), until: .seconds(1))).isEmpty)
         #expect(machine.timeReached(.seconds(1)).claimed == [1, 2])
         #expect(machine.concluded(1, .unfinished).claimed == [1])
-        #expect(machine.concluded(1, .nothing).claimed == [3])
+        #expect(machine.concluded(1, .empty).claimed == [3])
     }
 
     @Test("One that was woken meanwhile is not asked for twice")
@@ -81,7 +81,7 @@ import Testing
             _ = machine.concluded(1, .takenElsewhere)
         }
         #expect(machine.wake([1]).claimed == [1])
-        #expect(machine.concluded(1, .nothing) == [.becameIdle])
+        #expect(machine.concluded(1, .empty) == [.becameIdle])
         #expect(machine.askAgain(all: true).isEmpty || machine.isIdle)
     }
 
@@ -89,8 +89,8 @@ import Testing
     func all() {
         let machine = Self.taken(1, 2, 3, concurrency: 1)
         #expect(machine.askAgain(all: true).claimed == [1])
-        #expect(machine.concluded(1, .nothing).claimed == [2])
-        #expect(machine.concluded(2, .nothing).claimed == [3])
+        #expect(machine.concluded(1, .empty).claimed == [2])
+        #expect(machine.concluded(2, .empty).claimed == [3])
         #expect(machine.concluded(3, .takenElsewhere).isEmpty)
         #expect(machine.stop() == [.stopped])
         #expect(machine.askAgain(all: true).isEmpty)

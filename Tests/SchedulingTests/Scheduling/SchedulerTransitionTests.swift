@@ -34,7 +34,7 @@ import Testing
         #expect(machine.settled(1).isEmpty)
         #expect(machine.phases[1] == .claiming(wasWoken: false))
 
-        #expect(machine.concluded(1, .nothing) == [.becameIdle])
+        #expect(machine.concluded(1, .empty) == [.becameIdle])
         #expect(machine.phases.isEmpty)
     }
 
@@ -74,8 +74,8 @@ import Testing
         #expect(machine.withdrawClaim(1).isEmpty)
         #expect(machine.wake([2]).claimed == [2])
         #expect(machine.settled(1).isEmpty)
-        #expect(machine.concluded(2, .nothing).claimed == [1])
-        #expect(machine.concluded(1, .nothing) == [.becameIdle])
+        #expect(machine.concluded(2, .empty).claimed == [1])
+        #expect(machine.concluded(1, .empty) == [.becameIdle])
     }
 
     @Test("A claim that is unfinished is made again at once")
@@ -88,10 +88,10 @@ import Testing
     @Test(
         "G11: a wake while the claim is under way is not lost, whatever the claim found",
         arguments: [
-            ClaimConclusion.nothing, .waiting(wait(), until: .seconds(5)), .unroutable,
+            ClaimResult.empty, .waiting(wait(), until: .seconds(5)), .unroutable,
         ]
     )
-    func wakeWhileClaiming(_ conclusion: ClaimConclusion) {
+    func wakeWhileClaiming(_ conclusion: ClaimResult) {
         let machine = TestMachine()
         _ = machine.wake([1])
         #expect(machine.wake([1]).isEmpty)
@@ -112,7 +112,7 @@ import Testing
         #expect(machine.wake([1]).isEmpty)
         #expect(machine.phases[1] == .settling)
         _ = machine.settled(1)
-        #expect(machine.concluded(2, .nothing).claimed == [1])
+        #expect(machine.concluded(2, .empty).claimed == [1])
     }
 
     @Test("A wake of a ready queue does not put it into the line twice")
@@ -120,8 +120,8 @@ import Testing
         let machine = TestMachine(concurrency: 1)
         _ = machine.wake([1, 2])
         #expect(machine.wake([2]).isEmpty)
-        #expect(machine.concluded(1, .nothing).claimed == [2])
-        #expect(machine.concluded(2, .nothing) == [.becameIdle])
+        #expect(machine.concluded(1, .empty).claimed == [2])
+        #expect(machine.concluded(2, .empty) == [.becameIdle])
     }
 
     @Test("A queue whose head has no route waits for a route or a wake, and is forgotten meanwhile")
@@ -132,9 +132,9 @@ import Testing
         #expect(machine.concluded(2, .unroutable) == [.becameIdle])
         #expect(machine.phases.isEmpty)
         #expect(machine.wake([2]).claimed == [2])
-        #expect(machine.concluded(2, .nothing) == [.becameIdle])
+        #expect(machine.concluded(2, .empty) == [.becameIdle])
         #expect(machine.routesChanged().claimed == [1])
-        #expect(machine.concluded(1, .nothing) == [.becameIdle])
+        #expect(machine.concluded(1, .empty) == [.becameIdle])
         #expect(machine.routesChanged().claimed.isEmpty)
     }
 
@@ -152,12 +152,12 @@ import Testing
         let machine = TestMachine(concurrency: 3)
         #expect(machine.wake([1, 2, 3, 4, 5]).claimed == [1, 2, 3])
         #expect(machine.claim(1).isEmpty)
-        #expect(machine.concluded(2, .nothing).claimed == [4])
+        #expect(machine.concluded(2, .empty).claimed == [4])
         #expect(machine.wake([6]).isEmpty)
         #expect(machine.readyCount == 2)
-        #expect(machine.concluded(3, .nothing).claimed == [5])
-        #expect(machine.concluded(4, .nothing).claimed == [6])
-        #expect(machine.concluded(5, .nothing).isEmpty)
+        #expect(machine.concluded(3, .empty).claimed == [5])
+        #expect(machine.concluded(4, .empty).claimed == [6])
+        #expect(machine.concluded(5, .empty).isEmpty)
         #expect(machine.readyCount == 0)
     }
 
@@ -176,7 +176,7 @@ import Testing
         let machine = TestMachine()
         #expect(machine.schedule(.admitScheduled, at: .seconds(1)).isEmpty)
         _ = machine.wake([1])
-        #expect(machine.concluded(1, .nothing).isEmpty)
+        #expect(machine.concluded(1, .empty).isEmpty)
         #expect(!machine.isIdle)
         #expect(machine.schedule(.admitScheduled, at: nil) == [.becameIdle])
         // Chores of the engine itself keep nobody waiting.

@@ -76,7 +76,7 @@ import Testing
         #expect(machine.timeReached(.seconds(10)).orders.first?.waitedFor == wait())
         _ = machine.concluded(1, .unfinished)
         #expect(machine.phases[1] == .claiming(wasWoken: false))
-        _ = machine.concluded(1, .nothing)
+        _ = machine.concluded(1, .empty)
         #expect(machine.wake([1]).orders.first?.waitedFor == nil)
     }
 

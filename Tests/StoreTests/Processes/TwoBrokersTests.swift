@@ -115,7 +115,7 @@ import Testing
             SELECT queue_id, 0, 1, 99 << 32, \(site.clock.now.microseconds), 0, 0 FROM sluice_queue_rows
             """
         )
-        let runs = Because.running(since: site.clock.now.date, attempt: 1)
+        let runs = WaitReason.running(since: site.clock.now.date, attempt: 1)
         try await #expect(broker.status(of: "notes").because == [runs, .owned(by: "process 4711")])
         try await running(broker) {
             try await until { broker.fileEngine.life.withLock { $0.hasLookedAround } }

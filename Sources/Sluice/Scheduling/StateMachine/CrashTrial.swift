@@ -80,7 +80,7 @@ extension SchedulerStateMachine {
         var isReady: Set<QueueID> = []
         for suspect in suspects {
             switch phases[suspect.queue] {
-            case nil: break
+            case nil, .blocked: break
             case .ready: isReady.insert(suspect.queue)
             default: continue
             }

@@ -1,4 +1,4 @@
-/// What is known of an active queue.
+/// The state of a queue with work in the scheduler; one with nothing to do, or parked, has none.
 enum QueuePhase: Equatable {
     case ready
     /// Its head is being claimed. `wasWoken`: what the claim finds may be out of date already.
@@ -14,4 +14,17 @@ enum QueuePhase: Equatable {
     /// It waits in the line of a rate limit; the queue that has the turn waits for the time.
     case lackingRate(RouteID)
     case suspect
+    /// It is not claimed until somebody changes something.
+    case blocked(Block)
+
+    /// What keeps a queue from moving until somebody, or a time, takes it away.
+    enum Block: Equatable {
+        case route
+        case gate(GateName)
+        case hold
+        /// Another process runs its actions, one after the other.
+        case taken
+    }
+
+    var block: Block? { if case .blocked(let block) = self { block } else { nil } }
 }

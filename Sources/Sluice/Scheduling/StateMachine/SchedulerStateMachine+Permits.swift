@@ -7,16 +7,12 @@ extension SchedulerStateMachine {
     /// rate. With 4 it costs nothing, and with 8 and more it gains a fifth.
     var isCrowded: Bool { permitsInUse >= 8 }
 
-    func readiness(of queue: QueueID) -> QueueReadiness {
-        switch phases[queue] {
-        case .lackingPermit: .lacksRoutePermit
-        case .lackingRate: .lacksRate
-        case .waiting: rates.turn(of: queue) == nil ? .free : .lacksRate
-        case .suspect: .awaitsTrial
-        case .ready where trial.isActive: .awaitsTrial
-        case .ready where permitsInUse >= concurrency: .lacksPermit
-        default: .free
-        }
+    typealias Standing = (phase: QueuePhase?, hasTurn: Bool, isTrying: Bool, isFull: Bool)
+
+    /// The phase of a queue, and what its start depends on: whether it has the turn at a rate limit,
+    /// whether suspects are tried, and whether as many handlers run as may.
+    func standing(of queue: QueueID) -> Standing {
+        (phases[queue], rates.turn(of: queue) != nil, trial.isActive, permitsInUse >= concurrency)
     }
 
     /// A handler has returned: with its outcome its route's permit goes to the next that lacks one.
@@ -98,14 +94,15 @@ extension SchedulerStateMachine {
 
     /// Whether nothing is ready, runs (also elsewhere) or waits for a time; parked queues do not count.
     package var isIdle: Bool {
-        phases.isEmpty && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty && !agenda.isAdmitting
+        phases.count == blockedCount && beside.isEmpty && settlingBeside.isEmpty && taken.isEmpty
+            && !agenda.isAdmitting
             && agenda.deadlines.time(of: .admitScheduled) == nil
     }
 
     /// Whether a hold or the closing of a gate may end by itself, or an action expire at a gate.
     var awaitsEnd: Bool {
         agenda.deadlines.time(of: .endControls) != nil
-            || obstacles.values.contains { if case .gate = $0 { true } else { false } }
+            || phases.values.contains { if case .blocked(.gate) = $0 { true } else { false } }
     }
 
     /// Whether what is left waits for a time, for another process, or for somebody.

@@ -21,7 +21,8 @@ package struct SchedulerStateMachine {
 
     var phases: [QueueID: QueuePhase] = [:]
     var ready: Deque<QueueID> = []
-    var obstacles: [QueueID: QueueObstacle] = [:]
+    /// How many queues are blocked.
+    var blockedCount = 0
     /// Queues that other processes run.
     var taken = QueueLine()
     /// Those polled, until it is known whether they are free.
@@ -101,8 +102,8 @@ package struct SchedulerStateMachine {
         return (trial.isLate(queue) ? [.survived([claim])] : []) + decide()
     }
 
-    /// A claim ended without a run.
-    package mutating func concluded(_ queue: QueueID, _ conclusion: ClaimConclusion) -> [SchedulerDecision] {
+    /// A claim ended without a run, for any other reason than ``ClaimResult/claimed(_:)``.
+    package mutating func concluded(_ queue: QueueID, _ result: ClaimResult) -> [SchedulerDecision] {
         guard case .claiming(let wasWoken) = phases[queue] else {
             preconditionFailure("a claim was concluded that was not under way")
         }
@@ -111,15 +112,16 @@ package struct SchedulerStateMachine {
         _ = trial.isLate(queue)
         // A wait that has ended returns only from a claim that failed after it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
-        noteRoute(of: queue, conclusion)
-        if wasWoken && conclusion.isOutdatedByWake && !mutant("wake during a claim") {
+        noteRoute(of: queue, result)
+        if wasWoken && result.isOutdatedByWake && !mutant("wake during a claim") {
             makeReady(queue)
             return decide()
         }
-        switch conclusion {
-        case .nothing: phases[queue] = nil
+        switch result {
+        case .claimed: preconditionFailure("a claim was concluded that has a run")
+        case .empty, .taken, .parked: phases[queue] = nil
         case .unfinished: makeReady(queue)
-        case .waiting(let wait, let time):
+        case .waiting(let wait, let time), .gathering(let wait, let time):
             postpone(queue, wait, until: known?.wait == wait ? min(time, known?.until ?? time) : time)
         case .lacksPermit(let route, let limit):
             phases[queue] = .lackingPermit(route)
@@ -131,14 +133,14 @@ package struct SchedulerStateMachine {
             phases[queue] = .suspect
             if trial.isOver { makeReady(queue) } else { trial.add(suspect) }
         case .unroutable: block(queue, by: .route)
-        case .gated(let gate): block(queue, by: .gate(gate))
+        case .gated(let gate, isRouted: _): block(queue, by: .gate(gate))
         case .held: block(queue, by: .hold)
         case .takenElsewhere:
             block(queue, by: .taken)
             taken.append(queue)
         }
         endCall(of: queue, hasTaken: nil)
-        if !conclusion.keepsTurn { endTurn(of: queue) }
+        if !result.keepsTurn { endTurn(of: queue) }
         askNextTaken(behind: queue)
         return decide()
     }
@@ -203,9 +205,11 @@ package struct SchedulerStateMachine {
     func isClaiming(_ queue: QueueID) -> Bool { if case .claiming = phases[queue] { true } else { false } }
 
     mutating func wake(_ queue: QueueID) {
-        unblock(queue)
         switch phases[queue] {
         case nil: makeReady(queue)
+        case .blocked:
+            unblock(queue)
+            makeReady(queue)
         case .claiming: phases[queue] = .claiming(wasWoken: true)
         case .waiting(let wait, let until, let deadline):
             agenda.deadlines.remove(deadline)

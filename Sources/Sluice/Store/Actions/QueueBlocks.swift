@@ -27,7 +27,7 @@ final class QueueBlocks: TransactionSubject {
         try block(queue, by: reason, action, isHead: isHead, error: detail)
         try core.events.record(.blocked, action, in: queue) {
             $0.gate = reason == .gate ? detail.map { GateName($0) } : nil
-            $0.because = $0.gate.map { .gate($0) } ?? Because(unroutable: reason)
+            $0.because = $0.gate.map { .gate($0) } ?? WaitReason(unroutable: reason)
         }
     }
 

@@ -1,4 +1,4 @@
-/// The result of a claim.
+/// The result of a claim: a run, or why the head does not run now.
 package enum ClaimResult: Sendable {
     case claimed(ClaimedAction)
     /// No action waits in the queue's order.
@@ -23,4 +23,24 @@ package enum ClaimResult: Sendable {
     case awaitsTrial(CrashSuspect)
     /// Heads were removed or deferred, or actions became due, and there may be more: claim again.
     case unfinished
+
+    /// Whether a wake during the claim may have changed it; the others have the head checked again anyway.
+    var isOutdatedByWake: Bool {
+        switch self {
+        case .empty, .taken, .takenElsewhere, .waiting, .gathering, .parked, .held, .gated, .unroutable,
+            .lacksPermit, .lacksRate:
+            true
+        case .claimed, .unfinished, .awaitsTrial: false
+        }
+    }
+
+    /// Whether the queue keeps its turn at a rate limit: a suspect is claimed again for its trial, at once.
+    var keepsTurn: Bool {
+        switch self {
+        case .lacksRate, .awaitsTrial: true
+        case .claimed, .empty, .taken, .takenElsewhere, .waiting, .gathering, .parked, .held, .gated,
+            .unroutable, .lacksPermit, .unfinished:
+            false
+        }
+    }
 }

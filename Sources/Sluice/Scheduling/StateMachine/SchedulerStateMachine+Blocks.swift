@@ -4,7 +4,12 @@ extension SchedulerStateMachine {
     package mutating func routesChanged() -> [SchedulerDecision] {
         // Those without a route still come again with their claims.
         routeless = RoutelessQueues()
-        lift { $0.mayBeOfRoute }
+        lift { block in
+            switch block {
+            case .route, .gate: true
+            case .hold, .taken: false
+            }
+        }
         let haveTurn = rates.queuesWithTurn
         rates = RateLines()
         for queue in haveTurn { wake(queue) }
@@ -31,9 +36,9 @@ extension SchedulerStateMachine {
                 continue
             }
             wakeClaims()
-            let queues = obstacles.filter { $0.value == .gate(opening.gate) }.keys.sorted()
+            let queues = phases.filter { $0.value == .blocked(.gate(opening.gate)) }.keys.sorted()
             for (index, queue) in queues.enumerated() {
-                obstacles[queue] = nil
+                unblock(queue)
                 postpone(queue, .unwritten, until: now + opening.spread * index / queues.count)
             }
         }
@@ -53,8 +58,8 @@ extension SchedulerStateMachine {
 
     private mutating func askNextRouteless() { if let queue = routeless.next() { wake(queue) } }
 
-    mutating func noteRoute(of queue: QueueID, _ conclusion: ClaimConclusion) {
-        switch conclusion {
+    mutating func noteRoute(of queue: QueueID, _ result: ClaimResult) {
+        switch result {
         case .unroutable: routeless.append(queue)
         // Routes were not checked.
         case .takenElsewhere: routeless.runsElsewhere(queue)
@@ -69,23 +74,28 @@ extension SchedulerStateMachine {
         for _ in 0..<count {
             guard let queue = taken.popFirst() else { break }
             wake(queue)
-            if phases[queue] != nil { askedAgain.insert(queue) }
+            askedAgain.insert(queue)
         }
     }
 
     /// Polls the next taken queue, if this one was polled, has nothing to do here, and does not wait.
     mutating func askNextTaken(behind queue: QueueID) {
-        guard !askedAgain.isEmpty, phases[queue] == nil, askedAgain.remove(queue) != nil else { return }
-        if obstacles[queue] != .taken { askTaken(count: 1) }
+        guard !askedAgain.isEmpty else { return }
+        let block = phases[queue]?.block
+        guard phases[queue] == nil || block != nil, askedAgain.remove(queue) != nil else { return }
+        if block != .taken { askTaken(count: 1) }
     }
 
-    mutating func block(_ queue: QueueID, by obstacle: QueueObstacle) {
-        phases[queue] = nil
-        obstacles[queue] = obstacle
+    mutating func block(_ queue: QueueID, by block: QueuePhase.Block) {
+        phases[queue] = .blocked(block)
+        blockedCount += 1
     }
 
     mutating func unblock(_ queue: QueueID) {
-        if !obstacles.isEmpty, obstacles.removeValue(forKey: queue) == .taken { taken.remove(queue) }
+        guard let block = phases[queue]?.block else { return }
+        phases[queue] = nil
+        blockedCount -= 1
+        if block == .taken { taken.remove(queue) }
     }
 
     mutating func postpone(_ queue: QueueID, _ wait: RetryWait, until time: Duration) {
@@ -93,8 +103,8 @@ extension SchedulerStateMachine {
         phases[queue] = .waiting(wait, until: time, deadline: deadline)
     }
 
-    private mutating func lift(_ isGone: (QueueObstacle) -> Bool) {
-        for (queue, obstacle) in obstacles where isGone(obstacle) { wake(queue) }
+    private mutating func lift(_ isGone: (QueuePhase.Block) -> Bool) {
+        for (queue, phase) in phases { if let block = phase.block, isGone(block) { wake(queue) } }
         wakeClaims()
     }
 

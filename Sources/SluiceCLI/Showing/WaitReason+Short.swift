@@ -7,8 +7,9 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-extension Because {
-    /// The text of ``Because/description`` with durations instead of times, which a narrow column would cut.
+extension WaitReason {
+    /// The text of ``WaitReason/description`` with durations instead of times, which a narrow column would
+    /// cut.
     func text(at now: Date) -> String {
         switch self {
         case .running(let since, let attempt):
@@ -17,7 +18,7 @@ extension Because {
         case .scheduled(let date): "scheduled in \(Times.short(from: now, to: date))"
         case .held(_, _, let until?): "\(description), \(Times.short(from: now, to: until)) more"
         case .gate(let gate, let until?):
-            "\(Because.gate(gate)), \(Times.short(from: now, to: until)) more"
+            "\(WaitReason.gate(gate)), \(Times.short(from: now, to: until)) more"
         case .permit(.rate(let name, let until)):
             "waiting for the rate limit \(name), \(Times.short(from: now, to: until)) more"
         case .locked(let since, _), .refused(_, let since), .handlersBlocked(let since):
@@ -51,14 +52,14 @@ extension Because {
 }
 
 extension QueueStatus {
-    /// The text of ``QueueStatus/reason`` for one line; as ``Because/brief(at:)``.
+    /// The text of ``QueueStatus/reason`` for one line; as ``WaitReason/brief(at:)``.
     ///
     /// - Parameter isShort: Whether times are to the second.
     func briefReason(at now: Date? = nil, isShort: Bool = false) -> String {
         var first = because.first?.brief(at: now) ?? ""
         // The reason of a parked queue has no time, and may quote one of the error.
         if isShort, state != .parked { first = Times.toSecond(first) }
-        return untoldError.map { "\(first); \(Because.end(of: $0))" } ?? first
+        return untoldError.map { "\(first); \(WaitReason.end(of: $0))" } ?? first
     }
 }
 #endif

@@ -16,7 +16,7 @@ public import struct Foundation.Date
 ///
 /// The cases are in the order of ``QueueStatus/because``. The view `sluice_queues` shows the first that the
 /// file knows, with the text of ``description``.
-public enum Because: Sendable, Hashable, CustomStringConvertible {
+public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
     /// Its head runs.
     case running(since: Date, attempt: Int)
     /// A failure policy has parked the queue; new arrivals do not unpark it.
@@ -124,15 +124,6 @@ public enum Because: Sendable, Hashable, CustomStringConvertible {
         case .stopped: .stopped
         }
     }
-
-    var needsWriteLock: Bool {
-        switch self {
-        case .running, .permit, .ready: true
-        default: false
-        }
-    }
-
-    var needsHandler: Bool { needsWriteLock }
 
     var isObstruction: Bool {
         switch self {
