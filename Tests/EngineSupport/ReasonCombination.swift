@@ -11,8 +11,8 @@ struct ReasonCombination: Sendable {
     var isScheduled = false
 
     static let blocks: [String?] = [
-        nil, "failed", "exhausted", "expired", "crashed", "failing", "undecodable", "unknown kind", "no route",
-        "gate",
+        nil, "failed", "exhausted", "expired", "crashed", "failing", "undecodable", "unknown kind",
+        "no route", "gate",
     ]
 
     /// All of them; those with a run only if some process runs the queues.

@@ -12,7 +12,7 @@ import Testing
         arguments: [false, true]
     )
     func file(isRun: Bool) async throws {
-        let (file, clock) = (try TemporaryFile(), ManualClock())
+        let (file, clock) = (try TemporaryFile(), ManualClock.farAhead())
         let fixture = try await StoreFixture.process(1, on: file, clock: clock, isRunning: isRun)
         let combinations = ReasonCombination.all(withRuns: isRun)
         let now = clock.now
@@ -25,18 +25,18 @@ import Testing
             zip(combinations, ids).map { Self.sql($0, $1, epoch, now, retry, due) }.joined()
         )
 
-        let (view, broker) = (
-            try await fixture.shell.run(
-                "SELECT head_id || '|' || state || '|' || because FROM sluice_queues ORDER BY head_id"
-            ),
-            try await Broker(file: file.path, options: .on(clock) { $0.standFor(process: 2) })
+        let view = try await fixture.shell.run(
+            "SELECT head_id || '|' || state || '|' || because FROM sluice_queues ORDER BY head_id"
         )
+        var options = BrokerOptions.on(clock)
+        options.standFor(process: 2)
+        let broker = try await Broker(file: file.path, options: options)
         let statuses = try await broker.statuses(limit: .max).reduce(into: [:]) { $0[$1.head] = $1.because }
         #expect(view.count == combinations.count)
         for ((combination, id), line) in zip(zip(combinations, ids), view) {
             var facts = combination.facts(
                 id,
-                runner: isRun ? .elsewhere : .none,
+                runner: isRun ? HeadFacts.Runner.elsewhere : .none,
                 at: now,
                 retry: retry,
                 due: due
@@ -63,9 +63,13 @@ import Testing
         var sql = ""
         if let block = combination.block {
             let error = block == "gate" ? "route''s gate" : ReasonCombination.error
+            let through = block == "failing" ? "\(action)" : "NULL"
             sql += """
-                UPDATE sluice_queue_rows SET blocked_by = '\(block)', blocked_action_id = \(action),
-                    blocked_at_us = \(now.microseconds), blocked_error = '\(error)' WHERE queue_id = \(queue);
+                UPDATE sluice_queue_rows
+                SET blocked_by = '\(block)', blocked_action_id = \(action), blocked_error = '\(error)',
+                    blocked_at_us = \(now.microseconds), fail_through_id = \(through),
+                    fail_key = iif(\(through) IS NULL, NULL, 0)
+                WHERE queue_id = \(queue);
                 """
         }
         if combination.isRunning {
@@ -77,7 +81,8 @@ import Testing
         if combination.isHeld {
             sql += """
                 INSERT INTO sluice_hold_rows (scope, holder, reason, since_us)
-                SELECT name, 'ops', 'look', \(now.microseconds) FROM sluice_queue_rows WHERE queue_id = \(queue);
+                SELECT name, 'ops', 'look', \(now.microseconds)
+                FROM sluice_queue_rows WHERE queue_id = \(queue);
                 """
         }
         if combination.isAtGate {
@@ -85,8 +90,8 @@ import Testing
         }
         if combination.waitsForRetry {
             sql += """
-                INSERT INTO sluice_state_rows (action_id, next_attempt_at_us)
-                VALUES (\(action), \(retry.microseconds));
+                INSERT INTO sluice_state_rows (action_id, next_attempt_at_us, retry_delay_us)
+                VALUES (\(action), \(retry.microseconds), 60000000);
                 """
         }
         if combination.isScheduled {
