@@ -1,6 +1,19 @@
 -- The views: for people with the sqlite3 shell. 0003 makes some of them writable. Times are ISO 8601 in UTC with
 -- microseconds.
 
+-- A time of the tables as text: (SELECT text FROM sluice_time_text WHERE us = ...). A time outside the years 0 to 9999
+-- stays a number. SQL cannot define a function in SQLite. This view is one, because json_each() takes its argument from
+-- the value that its hidden column is compared with, <https://sqlite.org/vtab.html#tabfunc2>.
+CREATE VIEW sluice_time_text AS
+SELECT json AS us,
+       CASE WHEN value BETWEEN -62167219200000000 AND 253402300799999999
+            -- Counted from the year 0, so that no remainder is negative.
+            THEN replace(datetime((value + 62167219200000000) / 1000000 - 62167219200, 'unixepoch'), ' ', 'T')
+                 || printf('.%06dZ', (value + 62167219200000000) % 1000000)
+            ELSE value
+       END AS text
+FROM json_each;
+
 -- The wall clock in microseconds since 1970, with SQLite's precision of milliseconds. One row.
 CREATE VIEW sluice_clock AS
 SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000000
@@ -28,54 +41,37 @@ FROM sluice_action_rows AS a
 JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
 WHERE a.not_before_us IS NOT NULL;
 
--- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see 0003.
+-- One row for each action that waits or runs. INSERT enqueues, DELETE removes, UPDATE edits: see 0003. Times that are
+-- NULL in most rows are not passed to sluice_time_text: UPDATE and DELETE read all columns.
 CREATE VIEW sluice_actions AS
 SELECT a.id,
        a.name AS queue,
        -- The key that orders the queue: NULL for the order of arrival, a time for dates.
-       CASE a.sort_type
-            WHEN 'arrival' THEN NULL
-            WHEN 'date' THEN
-                -- For the years 0 to 9999; a time outside them is shown as a number.
-                CASE WHEN a.sort_key BETWEEN -62167219200000000 AND 253402300799999999
-                     THEN strftime('%Y-%m-%dT%H:%M:%S',
-                                   (a.sort_key - (a.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
-                          || printf('.%06dZ', (a.sort_key % 1000000 + 1000000) % 1000000)
-                     ELSE a.sort_key
-                END
-            ELSE a.sort_key
+       CASE WHEN a.sort_type = 'date' AND typeof(a.sort_key) = 'integer'
+                THEN (SELECT text FROM sluice_time_text WHERE us = a.sort_key)
+            WHEN a.sort_type <> 'arrival' THEN a.sort_key
        END AS sort_key,
        a.kind,
        a.payload,
        -- Claims that count, including the running one.
        coalesce(s.attempts, 0) + (c.claim IS NOT NULL) AS attempts,
        -- The next attempt does not start before this time.
-       coalesce(strftime('%Y-%m-%dT%H:%M:%S', s.next_attempt_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', s.next_attempt_at_us % 1000000), s.next_attempt_at_us) AS next_attempt_at,
+       iif(s.next_attempt_at_us IS NULL, NULL,
+           (SELECT text FROM sluice_time_text WHERE us = s.next_attempt_at_us)) AS next_attempt_at,
        -- The time for which the action is scheduled: until then it has no place in the order. NULL for a deferred
        -- action, which waits for next_attempt_at or its gate.
-       CASE WHEN a.not_before_us = 9223372036854775806 OR a.not_before_us = s.next_attempt_at_us THEN NULL
-            WHEN a.not_before_us BETWEEN -62167219200000000 AND 253402300799999999
-            THEN strftime('%Y-%m-%dT%H:%M:%S',
-                          (a.not_before_us - (a.not_before_us % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
-                 || printf('.%06dZ', (a.not_before_us % 1000000 + 1000000) % 1000000)
-            ELSE a.not_before_us
-       END AS not_before,
-       strftime('%Y-%m-%dT%H:%M:%S', c.started_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', c.started_at_us % 1000000) AS running_since,
-       strftime('%Y-%m-%dT%H:%M:%S', a.enqueued_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', a.enqueued_at_us % 1000000) AS enqueued_at,
+       iif(a.not_before_us IS NULL OR a.not_before_us = 9223372036854775806 OR a.not_before_us = s.next_attempt_at_us,
+           NULL, (SELECT text FROM sluice_time_text WHERE us = a.not_before_us)) AS not_before,
+       iif(c.started_at_us IS NULL, NULL,
+           (SELECT text FROM sluice_time_text WHERE us = c.started_at_us)) AS running_since,
+       (SELECT text FROM sluice_time_text WHERE us = a.enqueued_at_us) AS enqueued_at,
        s.last_error,
        a.version,
        a.tag,
        -- The gate that the action waits for: its own, or the one that its last attempt named.
        coalesce(a.gate, s.waits_for_gate) AS gate,
-       CASE WHEN a.expires_at_us BETWEEN -62167219200000000 AND 253402300799999999
-            THEN strftime('%Y-%m-%dT%H:%M:%S',
-                          (a.expires_at_us - (a.expires_at_us % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
-                 || printf('.%06dZ', (a.expires_at_us % 1000000 + 1000000) % 1000000)
-            ELSE a.expires_at_us
-       END AS expires_at
+       iif(a.expires_at_us IS NULL, NULL,
+           (SELECT text FROM sluice_time_text WHERE us = a.expires_at_us)) AS expires_at
 FROM sluice_action_facts AS a
 LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
 LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id;
@@ -225,28 +221,28 @@ WITH judged AS (
                ELSE 'stopped'
            END AS state
     FROM sluice_queue_facts AS f LEFT JOIN sluice_hold_rows AS x ON x.id = f.hold_id
+),
+timed AS (
+    -- The time that belongs to the state.
+    SELECT *,
+           (SELECT text FROM sluice_time_text
+            WHERE us = CASE state WHEN 'running' THEN started_at_us WHEN 'held' THEN until_us
+                                  WHEN 'gate' THEN opens_at_us WHEN 'retry' THEN next_attempt_at_us
+                                  WHEN 'scheduled' THEN not_before_us END) AS time
+    FROM judged
 )
 SELECT name AS queue,
        depth,
        state,
        CASE state
-           WHEN 'running' THEN 'running since '
-               || strftime('%Y-%m-%dT%H:%M:%S', started_at_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', started_at_us % 1000000)
+           WHEN 'running' THEN 'running since ' || time
                                || iif(head_id IS NULL, '', ', attempt ' || (coalesce(attempts, 0) + 1))
            WHEN 'parked' THEN 'parked by action ' || blocked_action_id || ' after failure (' || blocked_by || '): '
                               || blocked_error
            WHEN 'held' THEN 'held by ' || holder || iif(reason = '', '', ': ' || reason)
-           WHEN 'gate' THEN 'waiting for gate ' || closed_gate
-               || iif(opens_at_us IS NULL, '', ' until '
-               || coalesce(strftime('%Y-%m-%dT%H:%M:%S', opens_at_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', opens_at_us % 1000000), opens_at_us))
-           WHEN 'retry' THEN 'waiting for retry until '
-               || coalesce(strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', next_attempt_at_us % 1000000), next_attempt_at_us)
-           WHEN 'scheduled' THEN 'scheduled for '
-               || coalesce(strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', not_before_us % 1000000), not_before_us)
+           WHEN 'gate' THEN 'waiting for gate ' || closed_gate || coalesce(' until ' || time, '')
+           WHEN 'retry' THEN 'waiting for retry until ' || time
+           WHEN 'scheduled' THEN 'scheduled for ' || time
            -- A process that runs other actions has no permit left for this one. An idle process has reasons that SQL
            -- cannot see.
            WHEN 'ready' THEN CASE WHEN EXISTS (SELECT 1 FROM sluice_claim_rows AS c
@@ -259,47 +255,35 @@ SELECT name AS queue,
        head_id,
        head_kind,
        coalesce(attempts, 0) + (claim IS NOT NULL AND head_id IS NOT NULL AND running_id = head_id) AS attempt,
-       CASE state
-           WHEN 'held' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', until_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', until_us % 1000000), until_us)
-           WHEN 'gate' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', opens_at_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', opens_at_us % 1000000), opens_at_us)
-           WHEN 'retry' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', next_attempt_at_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', next_attempt_at_us % 1000000), next_attempt_at_us)
-           WHEN 'scheduled' THEN coalesce(strftime('%Y-%m-%dT%H:%M:%S', not_before_us / 1000000, 'unixepoch')
-               || printf('.%06dZ', not_before_us % 1000000), not_before_us)
-       END AS blocked_until,
+       iif(state = 'running', NULL, time) AS blocked_until,
        (now_us - oldest_us) / 1000000 AS oldest_age_s,
        -- The head's error. If another action has parked the queue, because has its error.
        coalesce(last_error,
                 iif(blocked_by <> 'gate' AND (blocked_action_id = head_id OR blocked_by = 'failing'),
                     blocked_error, NULL)) AS last_error,
        claim_pid AS process
-FROM judged;
+FROM timed;
 
 -- The processes that run the queues, the longest running first: how many actions each runs, and when its lease ends.
 CREATE VIEW sluice_runners AS
 SELECT r.pid,
        (SELECT count(*) FROM sluice_claim_rows AS c WHERE c.claim >> 32 = r.epoch) AS running,
-       coalesce(strftime('%Y-%m-%dT%H:%M:%S', r.lease_until_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', r.lease_until_us % 1000000), r.lease_until_us) AS lease_until
+       (SELECT text FROM sluice_time_text WHERE us = r.lease_until_us) AS lease_until
 FROM sluice_runner_rows AS r
 ORDER BY r.epoch;
 
 -- What operators did on the operator's page.
 CREATE VIEW sluice_audit AS
 SELECT id,
-       strftime('%Y-%m-%dT%H:%M:%S', at_us / 1000000, 'unixepoch') || printf('.%06dZ', at_us % 1000000) AS at,
+       (SELECT text FROM sluice_time_text WHERE us = at_us) AS at,
        operator, act, result
 FROM sluice_audit_rows;
 
 -- Attempts that did not succeed, of waiting actions and of dead letters.
 CREATE VIEW sluice_attempts AS
 SELECT action_id, number, outcome, error,
-       strftime('%Y-%m-%dT%H:%M:%S', started_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', started_at_us % 1000000) AS started_at,
-       strftime('%Y-%m-%dT%H:%M:%S', ended_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', ended_at_us % 1000000) AS ended_at
+       (SELECT text FROM sluice_time_text WHERE us = started_at_us) AS started_at,
+       (SELECT text FROM sluice_time_text WHERE us = ended_at_us) AS ended_at
 FROM sluice_attempt_rows;
 
 -- Dead letters. DELETE purges: see 0003.
@@ -307,26 +291,17 @@ CREATE VIEW sluice_dead AS
 SELECT d.id,
        q.name AS queue,
        -- As in sluice_actions.
-       CASE d.sort_type
-            WHEN 'arrival' THEN NULL
-            WHEN 'date' THEN
-                CASE WHEN d.sort_key BETWEEN -62167219200000000 AND 253402300799999999
-                     THEN strftime('%Y-%m-%dT%H:%M:%S',
-                                   (d.sort_key - (d.sort_key % 1000000 + 1000000) % 1000000) / 1000000, 'unixepoch')
-                          || printf('.%06dZ', (d.sort_key % 1000000 + 1000000) % 1000000)
-                     ELSE d.sort_key
-                END
-            ELSE d.sort_key
+       CASE WHEN d.sort_type = 'date' AND typeof(d.sort_key) = 'integer'
+                THEN (SELECT text FROM sluice_time_text WHERE us = d.sort_key)
+            WHEN d.sort_type <> 'arrival' THEN d.sort_key
        END AS sort_key,
        d.kind,
        d.payload,
        d.cause,
        d.error,
        d.attempts,
-       strftime('%Y-%m-%dT%H:%M:%S', d.enqueued_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', d.enqueued_at_us % 1000000) AS enqueued_at,
-       strftime('%Y-%m-%dT%H:%M:%S', d.died_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', d.died_at_us % 1000000) AS died_at,
+       (SELECT text FROM sluice_time_text WHERE us = d.enqueued_at_us) AS enqueued_at,
+       (SELECT text FROM sluice_time_text WHERE us = d.died_at_us) AS died_at,
        d.version,
        d.tag,
        d.gate
@@ -338,21 +313,17 @@ JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id;
 CREATE VIEW sluice_gates AS
 SELECT name AS gate,
        iif(is_open, 'open', 'closed') AS state,
-       strftime('%Y-%m-%dT%H:%M:%S', changed_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', changed_at_us % 1000000) AS since,
+       (SELECT text FROM sluice_time_text WHERE us = changed_at_us) AS since,
        -- 1: the state is kept; 0: the gate is closed when the file is opened again.
        owner IS NULL AS is_kept,
        -- When a closed gate opens by itself, if it does. A time in the past: when a broker runs.
-       coalesce(strftime('%Y-%m-%dT%H:%M:%S', opens_at_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', opens_at_us % 1000000), opens_at_us) AS opens_at
+       (SELECT text FROM sluice_time_text WHERE us = opens_at_us) AS opens_at
 FROM sluice_gate_rows;
 
 -- Holds that apply now. INSERT holds, DELETE ends the hold: see 0003.
 CREATE VIEW sluice_holds AS
 SELECT x.id, x.scope, x.holder, x.reason,
-       strftime('%Y-%m-%dT%H:%M:%S', x.since_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', x.since_us % 1000000) AS since,
-       coalesce(strftime('%Y-%m-%dT%H:%M:%S', x.until_us / 1000000, 'unixepoch')
-           || printf('.%06dZ', x.until_us % 1000000), x.until_us) AS until
+       (SELECT text FROM sluice_time_text WHERE us = x.since_us) AS since,
+       (SELECT text FROM sluice_time_text WHERE us = x.until_us) AS until
 FROM sluice_hold_rows AS x JOIN sluice_clock AS clock
 WHERE x.until_us IS NULL OR x.until_us > clock.now_us;

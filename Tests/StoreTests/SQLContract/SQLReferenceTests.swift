@@ -8,6 +8,7 @@ import Testing
     /// Views that people can see, but that may change with any version.
     private static let internalViews = [
         "sluice_clock", "sluice_action_facts", "sluice_queue_depths", "sluice_queue_facts",
+        "sluice_time_text",
     ]
 
     @Test("It has the columns of each table and view of a file, in their order")
