@@ -215,6 +215,7 @@ struct SQLEditTests {
         ("payload = 'no JSON'", "payload"), ("payload = NULL", "payload"),
         ("sort_key = 5", "sort_key"), ("sort_key = x'00'", "sort_key"),
         ("next_attempt_at = 'soon'", "next_attempt_at"), ("next_attempt_at = 1.5", "next_attempt_at"),
+        ("next_attempt_at = x'00'", "next_attempt_at"),
         ("not_before = '2026-02-30'", "not_before"),
         ("expires_at = 'soon'", "expires_at"), ("tag = ''", "tag"), ("gate = 5", "gate"),
         ("version = 0", "version"), ("version = 'two'", "version"),

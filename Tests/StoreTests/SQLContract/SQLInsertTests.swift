@@ -116,6 +116,7 @@ struct SQLInsertTests {
         ("queue, kind, payload, sort_key", "'q', 'note', '1', x'00'", "sort_key"),
         ("queue, kind, payload, sort_key", "'dates', 'note', '1', 'tomorrow'", "sort_key"),
         ("queue, kind, payload, sort_key", "'dates', 'note', '1', NULL", "sort_key"),
+        ("queue, kind, payload, sort_key", "'dates', 'note', '1', 9e999", "sort_key"),
         ("queue, kind, payload, sort_key", "'numbers', 'note', '1', 'text'", "sort_key"),
         ("queue, kind, payload, sort_key", "'numbers', 'note', '1', 0.5", "sort_key"),
         ("queue, kind, payload, not_before", "'q', 'note', '1', 'tomorrow'", "not_before"),
@@ -128,16 +129,28 @@ struct SQLInsertTests {
         ("queue, kind, payload, not_before", "'q', 'note', '1', '2026-05-01T12:00:00Z5'", "not_before"),
         ("queue, kind, payload, not_before", "'q', 'note', '1', '2026-05-01T12:00:00ZZ'", "not_before"),
         ("queue, kind, payload, not_before", "'q', 'note', '1', '2026-05-01T12:00:00. '", "not_before"),
+        ("queue, kind, payload, not_before", "'q', 'note', '1', '2026-05-01T12:00:00.5x'", "not_before"),
+        ("queue, kind, payload, not_before", "'q', 'note', '1', '2026-05-01T12:00:00.1234567'", "not_before"),
+        ("queue, kind, payload, not_before", "'q', 'note', '1', x'00'", "not_before"),
+        ("queue, kind, payload, not_before", "'q', 'note', '1', 9e999", "not_before"),
         ("queue, kind, payload, not_before", "'q', 'note', '1', '23:00:00.0000000000'", "not_before"),
         ("queue, kind, payload, not_before", "'q', 'note', '1', '2460000.50000000000'", "not_before"),
         ("queue, kind, payload", "'q', 'note', '1' || char(0) || 'x'", "payload"),
         ("queue, kind, payload, id", "'q', 'note', '1', 5", "id"),
         ("queue, kind, payload, attempts", "'q', 'note', '1', 5", "attempts"),
         ("queue, kind, payload, last_error", "'q', 'note', '1', 'e'", "last_error"),
+        ("queue, kind, payload, next_attempt_at", "'q', 'note', '1', 5", "next_attempt_at"),
+        ("queue, kind, payload, running_since", "'q', 'note', '1', 5", "running_since"),
+        ("queue, kind, payload, enqueued_at", "'q', 'note', '1', 5", "enqueued_at"),
         ("queue, kind, payload, expires_at", "'q', 'note', '1', 'soon'", "expires_at"),
         ("queue, kind, payload, tag", "'q', 'note', '1', ''", "tag"),
         ("queue, kind, payload, tag", "'q', 'note', '1', 'a' || char(0)", "tag"),
+        ("queue, kind, payload, tag", "'q', 'note', '1', 5", "tag"),
+        ("queue, kind, payload, tag", "'q', 'note', '1', printf('%.*c', 256, 't')", "tag"),
         ("queue, kind, payload, gate", "'q', 'note', '1', x'00'", "gate"),
+        ("queue, kind, payload, gate", "'q', 'note', '1', ''", "gate"),
+        ("queue, kind, payload, gate", "'q', 'note', '1', 'a' || char(0)", "gate"),
+        ("queue, kind, payload, gate", "'q', 'note', '1', printf('%.*c', 256, 'g')", "gate"),
         ("queue, kind, payload, version", "'q', 'note', '1', 0", "version"),
     ]
 
@@ -157,6 +170,57 @@ struct SQLInsertTests {
         #expect(try fixture.rows("SELECT queue || id FROM sluice_actions") == before)
         #expect(try fixture.row("SELECT count(*) FROM sluice_queue_rows") == "2")
         #expect(try fixture.row("SELECT value FROM sluice_counters WHERE name = 'action'") == "2")
+    }
+
+    @Test("Of several bad values, the message names the first in one order")
+    func firstProblem() async throws {
+        let (_, shell) = try await closedFile()
+        let values = [
+            ("id", "5"), ("attempts", "5"), ("queue", "''"), ("kind", "''"), ("payload", "'x'"),
+            ("sort_key", "x'00'"), ("not_before", "'x'"), ("expires_at", "'x'"), ("tag", "''"),
+            ("gate", "''"), ("version", "0"),
+        ]
+        let needed = ["queue", "kind", "payload"]
+        for first in values.indices {
+            // The values before it are good, or left out.
+            let good = values[..<first].filter { needed.contains($0.0) }.map { ($0.0, "'1'") }
+            let row = good + values[first...]
+            let columns = row.map(\.0).joined(separator: ", ")
+            let given = row.map(\.1).joined(separator: ", ")
+            let message = await shell.refusal("INSERT INTO sluice_actions (\(columns)) VALUES (\(given))")
+            let named = first == 1 ? "sluice_actions: leave out" : "sluice_actions.\(values[first].0) "
+            #expect(message.contains(named), "\(columns): \(message)")
+        }
+        #expect(try await shell.line("SELECT count(*) FROM sluice_queue_rows") == "0")
+    }
+
+    @Test("A time has up to six digits after the second, with or without a Z")
+    func times() async throws {
+        let (_, shell) = try await closedFile()
+        let forms = [
+            "'2026-01-01T00:00:00'": "2026-01-01T00:00:00.000000Z",
+            "'2026-01-01 00:00:00Z'": "2026-01-01T00:00:00.000000Z",
+            "'2026-01-01T00:00:00.5'": "2026-01-01T00:00:00.500000Z",
+            "'2026-01-01T00:00:00.123456Z'": "2026-01-01T00:00:00.123456Z",
+            "'1969-12-31T23:59:58.5Z'": "1969-12-31T23:59:58.500000Z",
+            "'0000-01-01T00:00:00Z'": "0000-01-01T00:00:00.000000Z",
+            "'9999-12-31T23:59:59.999999Z'": "9999-12-31T23:59:59.999999Z",
+            "-1500001": "1969-12-31T23:59:58.499999Z",
+            "9223372036854775807": "9223372036854775807",
+            "-9223372036854775808": "-9223372036854775808",
+        ]
+        for (given, shown) in forms {
+            try await shell.run(
+                """
+                DELETE FROM sluice_actions;
+                \(Self.insert), not_before, expires_at) VALUES ('q', 'note', '1', \(given), \(given));
+                """
+            )
+            let times = "SELECT not_before || ' ' || expires_at FROM sluice_actions"
+            #expect(try await shell.line(times) == "\(shown) \(shown)", "\(given)")
+            try await shell.run("UPDATE sluice_actions SET next_attempt_at = \(given)")
+            #expect(try await shell.line("SELECT next_attempt_at FROM sluice_actions") == shown, "\(given)")
+        }
     }
 
     @Test("Names of 512 bytes, kinds of 255 and any JSON value are taken")
@@ -181,6 +245,24 @@ struct SQLInsertTests {
         #expect(await refusal { try await fixture.store.add("3", by: .integer(0)) } == .sortKeyMismatch)
         try await fixture.store.add("4", by: .text("another text"))
         #expect(try await fixture.store.drain() == ["4", "2"])
+    }
+
+    @Test("While no engine opens the file, INSERT writes places, of the oldest of many actions")
+    func places() async throws {
+        let (file, shell) = try await closedFile()
+        let insert = "\(Self.insert), sort_key)"
+        try await shell.run("\(insert) VALUES ('q', 'note', '\"2\"', 2), ('q', 'note', '\"1\"', 1)")
+        let ordered = "SELECT value FROM sluice_counters WHERE name = 'ordered'"
+        let places = "SELECT action_id FROM sluice_order_rows ORDER BY queue_id, sort_key, action_id"
+        try await shell.run("UPDATE sluice_counters SET value = 131070 WHERE name = 'action'")
+        try await shell.run("\(insert) VALUES ('q', 'note', '\"3\"', 3)")
+        #expect(try await shell.line(ordered) == "0")
+        #expect(try await shell.run(places) == [])
+        try await shell.run("\(insert) VALUES ('q', 'note', '\"0\"', 0)")
+        #expect(try await shell.line(ordered) == "16384")
+        #expect(try await shell.run(places) == ["2", "1"])
+        let fixture = try await StoreFixture(file: file)
+        #expect(try await fixture.store.drain() == ["0", "1", "2", "3"])
     }
 
     @Test("G5: each action that SQL enqueues has an idempotency key of its own")

@@ -8,7 +8,10 @@ import Testing
     /// Views that people can see, but that may change with any version.
     private static let internalViews = [
         "sluice_clock", "sluice_action_facts", "sluice_queue_depths", "sluice_queue_facts",
-        "sluice_time_text",
+        "sluice_time_text", "sluice_given_time", "sluice_empty_queues", "sluice_check_action",
+        "sluice_check_time", "sluice_check_depth", "sluice_add_queue", "sluice_fit_sort_key",
+        "sluice_write_places", "sluice_add_state", "sluice_set_next_attempt", "sluice_edit_running",
+        "sluice_spare_arrival", "sluice_move_waiting",
     ]
 
     @Test("It has the columns of each table and view of a file, in their order")
