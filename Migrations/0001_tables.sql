@@ -204,6 +204,31 @@ CREATE TABLE sluice_group_rows (
 
 CREATE INDEX sluice_group_start ON sluice_group_rows (queue_id, name) WHERE is_start = 1;
 
+-- One row for each used slot. Written before the handler starts, deleted by the settlement with the same action and
+-- claim. It is also the lease of the queue: no other process claims from it. Rows left by a dead process are the
+-- suspects.
+--
+-- Its page is some 32 before the end of the schema: each commit of a run writes it and the first leaf of the actions,
+-- which follows all tables. SQLite finds pages in the WAL by a hash, in which these two must be far apart:
+-- (page * 383) % 8192, <https://sqlite.org/walformat.html>. As neighbours they cost a drain a tenth more instructions.
+CREATE TABLE sluice_claim_rows (
+    queue_id      INTEGER NOT NULL,
+    slot          INTEGER NOT NULL CHECK (slot >= 0),
+    action_id     INTEGER NOT NULL,
+    -- The epoch of the broker that has the slot, times 2^32, plus a number that it counts up; never used again. The
+    -- claim is valid while that epoch has a row in sluice_runner_rows.
+    claim         INTEGER NOT NULL,
+    started_at_us INTEGER NOT NULL,
+    -- How many suspects were tried together, with no other action in their process; 0: no trial. Cleared when the
+    -- action survives the trial.
+    trial_size    INTEGER NOT NULL CHECK (trial_size >= 0),
+    -- The counter 'opening' at the claim. A gate with a higher number was opened during the attempt.
+    opening       INTEGER NOT NULL DEFAULT 0,
+    -- The slots of the queue. If there are several, other processes claim from the queue too.
+    slots         INTEGER NOT NULL DEFAULT 1 CHECK (slots >= 1),
+    PRIMARY KEY (queue_id, slot)
+) STRICT, WITHOUT ROWID;
+
 -- The progress of passes, for queues whose discipline passes over failed actions. Written when an action is passed
 -- over, deleted when the pass ends.
 CREATE TABLE sluice_pass_rows (
@@ -305,31 +330,6 @@ CREATE TABLE sluice_gate_rows (
     closed_for_us INTEGER CHECK (closed_for_us >= 0),
     CHECK ((owner IS NULL) = (owner_pid IS NULL) AND (owner IS NULL) = (owner_process IS NULL)),
     CHECK (opens_at_us IS NULL OR closed_for_us IS NOT NULL)
-) STRICT, WITHOUT ROWID;
-
--- One row for each used slot. Written before the handler starts, deleted by the settlement with the same action and
--- claim. It is also the lease of the queue: no other process claims from it. Rows left by a dead process are the
--- suspects.
---
--- Its page is some 32 before the end of the schema: each commit of a run writes it and the first leaf of the actions,
--- which follows all tables. SQLite finds pages in the WAL by a hash, in which these two must be far apart:
--- (page * 383) % 8192, <https://sqlite.org/walformat.html>. As neighbours they cost a drain a tenth more instructions.
-CREATE TABLE sluice_claim_rows (
-    queue_id      INTEGER NOT NULL,
-    slot          INTEGER NOT NULL CHECK (slot >= 0),
-    action_id     INTEGER NOT NULL,
-    -- The epoch of the broker that has the slot, times 2^32, plus a number that it counts up; never used again. The
-    -- claim is valid while that epoch has a row in sluice_runner_rows.
-    claim         INTEGER NOT NULL,
-    started_at_us INTEGER NOT NULL,
-    -- How many suspects were tried together, with no other action in their process; 0: no trial. Cleared when the
-    -- action survives the trial.
-    trial_size    INTEGER NOT NULL CHECK (trial_size >= 0),
-    -- The counter 'opening' at the claim. A gate with a higher number was opened during the attempt.
-    opening       INTEGER NOT NULL DEFAULT 0,
-    -- The slots of the queue. If there are several, other processes claim from the queue too.
-    slots         INTEGER NOT NULL DEFAULT 1 CHECK (slots >= 1),
-    PRIMARY KEY (queue_id, slot)
 ) STRICT, WITHOUT ROWID;
 
 -- Holds: pauses of one queue, of all queues with a prefix, or of all queues. Several can apply at once.

@@ -42,6 +42,21 @@ struct MigratorTests {
         for list in lists { #expect(list.1.split(separator: ",").count <= 2, "\(list.0)") }
     }
 
+    @Test("The two pages that each commit of a run writes are far apart in the hash of the WAL")
+    func pagesInHash() throws {
+        let connection = try Connection(path: ":memory:", mode: .create)
+        try Migrator().migrate(connection, now: Timestamp(microseconds: 5))
+        func number(_ sql: String) throws -> Int {
+            try #require(try connection.prepare(sql).first { $0.int(0) })
+        }
+        let claims = try number("SELECT rootpage FROM sqlite_schema WHERE name = 'sluice_claim_rows'")
+        // The first leaf of the actions is the page after the schema.
+        let leaf = try number("SELECT page_count + 1 FROM pragma_page_count")
+        // A part of the hash has 4,096 frames in 8,192 slots, and of the frames each page has half at most.
+        let distance = (leaf - claims) * 383 % 8_192
+        #expect((2_048...6_144).contains(distance), "\(claims), \(leaf): \(distance)")
+    }
+
     @Test("Migrations are numbered from 1, without gaps, as their names are")
     func numbers() {
         #expect(Migration.all.map(\.number) == Array(1...Migration.all.count))
