@@ -235,11 +235,22 @@ $$;
 CREATE TRIGGER sluice_actions_update INSTEAD OF UPDATE ON sluice_actions
     FOR EACH ROW EXECUTE FUNCTION sluice_actions_update();
 
--- One row for each queue with work, with facts about its head, its state and its text; sluice_queues shows a part. All
--- holds and closed gates that concern it are in arrays, the oldest hold first, of the gates the action's own.
---
--- A claim counts while its worker's lease lasts. From the time at which a gate opens by itself, it counts as open.
-CREATE VIEW sluice_queue_facts AS
+-- One row for each queue that an action has named: its number of actions, the oldest one's time, and its first action.
+CREATE VIEW sluice_queue_depths AS
+SELECT q.queue_id, q.name, q.pool, placed.depth + later.depth AS depth, least(placed.oldest, later.oldest) AS oldest,
+       coalesce((SELECT a.id FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NULL
+                 ORDER BY a.sort_key, a.id LIMIT 1),
+                (SELECT a.id FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL
+                 ORDER BY a.not_before, a.sort_key, a.id LIMIT 1)) AS first_id
+FROM sluice_queue_rows AS q
+CROSS JOIN LATERAL (SELECT count(*) AS depth, min(a.enqueued_at) AS oldest FROM sluice_action_rows AS a
+                    WHERE a.queue_id = q.queue_id AND a.not_before IS NULL) AS placed
+CROSS JOIN LATERAL (SELECT count(*) AS depth, min(a.enqueued_at) AS oldest FROM sluice_action_rows AS a
+                    WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL) AS later;
+
+-- One row for each queue with work: its head, and the workers and routes that may run it. A claim counts while its
+-- worker's lease lasts.
+CREATE VIEW sluice_head_facts AS
 WITH clock AS MATERIALIZED (
     SELECT sluice_now() AS now
 ), living AS MATERIALIZED (
@@ -274,71 +285,52 @@ WITH clock AS MATERIALIZED (
     JOIN sluice_claim_rows AS c ON c.worker = t.worker AND c.trial_size > 0
     JOIN sluice_queue_rows AS q ON q.queue_id = c.queue_id
     WHERE t.part_until IS NOT NULL ORDER BY c.queue_id LIMIT 1
-), facts AS (
-    SELECT q.queue_id, q.name, clock.now, coalesce(l.pool, q.pool) AS pool,
-           coalesce(placed.depth, 0) + coalesce(later.depth, 0) AS depth,
-           least(placed.oldest, later.oldest) AS oldest,
-           c.claim, c.started_at AS running_since, c.worker AS running_worker, runner.name AS running_name,
-           h.id AS head_id, h.kind AS head_kind, h.not_before, h.expires_at,
-           coalesce(s.attempts, 0) AS attempts, s.next_attempt_at, s.last_error,
-           coalesce(s.awaits_trial, false) AS is_suspect,
-           l.blocked_by, l.blocked_action_id, l.blocked_at, l.blocked_error,
-           holds.ids AS hold_ids, holds.holders AS hold_holders, holds.reasons AS hold_reasons,
-           holds.untils AS hold_untils,
-           closed.names AS gates, closed.untils AS gate_untils,
-           EXISTS (SELECT FROM living) AS has_worker,
-           EXISTS (SELECT FROM pooled AS p WHERE p.pool = coalesce(l.pool, q.pool)) AS has_route,
-           coalesce(r.worker, anykind.worker) AS route_worker,
-           coalesce(r.worker_name, anykind.worker_name) AS route_name,
-           coalesce(r.refusal, anykind.refusal, refused.refusal) AS refusal,
-           coalesce(r.refused_at, anykind.refused_at, refused.refused_at) AS refused_at,
-           CASE WHEN r.worker IS NOT NULL THEN r.is_busy ELSE coalesce(anykind.is_busy, false) END AS is_busy,
-           CASE WHEN r.worker IS NOT NULL THEN r.rate ELSE anykind.rate END AS rate,
-           CASE WHEN r.worker IS NOT NULL THEN r.rate_interval ELSE anykind.rate_interval END AS rate_interval,
-           CASE WHEN r.worker IS NOT NULL THEN r.rate_tolerance ELSE anykind.rate_tolerance END AS rate_tolerance
-    FROM clock
-    CROSS JOIN sluice_queue_rows AS q
-    LEFT JOIN sluice_lane_rows AS l ON l.queue_id = q.queue_id
-    LEFT JOIN (sluice_claim_rows AS c JOIN living AS runner ON runner.epoch = c.worker)
-        ON c.worker = l.worker AND c.queue_id = q.queue_id
-    LEFT JOIN LATERAL (SELECT count(*) AS depth, min(a.enqueued_at) AS oldest FROM sluice_action_rows AS a
-                       WHERE a.queue_id = q.queue_id AND a.not_before IS NULL) AS placed ON true
-    LEFT JOIN LATERAL (SELECT count(*) AS depth, min(a.enqueued_at) AS oldest FROM sluice_action_rows AS a
-                       WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL) AS later ON true
-    LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(
-        c.action_id,
-        (SELECT a.id FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NULL
-         ORDER BY a.sort_key, a.id LIMIT 1),
-        (SELECT a.id FROM sluice_action_rows AS a WHERE a.queue_id = q.queue_id AND a.not_before IS NOT NULL
-         ORDER BY a.not_before, a.sort_key, a.id LIMIT 1))
-    LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
-    LEFT JOIN routed AS r ON r.pool = coalesce(l.pool, q.pool) AND r.kind = h.kind
-    LEFT JOIN routed AS anykind ON anykind.pool = coalesce(l.pool, q.pool) AND anykind.kind = ''
-    LEFT JOIN refused ON true
-    LEFT JOIN LATERAL (
-        SELECT array_agg(x.id ORDER BY x.id) AS ids, array_agg(x.holder ORDER BY x.id) AS holders,
-               array_agg(x.reason ORDER BY x.id) AS reasons, array_agg(x.until ORDER BY x.id) AS untils
-        FROM sluice_hold_rows AS x
-        WHERE (x.until IS NULL OR x.until > clock.now)
-          AND (x.scope = q.name OR (right(x.scope, 1) = '*' AND starts_with(q.name, left(x.scope, -1))))) AS holds
-        ON true
-    LEFT JOIN LATERAL (
-        SELECT array_agg(n.name ORDER BY n.place) AS names, array_agg(g.opens_at ORDER BY n.place) AS untils
-        FROM (SELECT e.name, min(e.place) AS place
-              FROM unnest(ARRAY[h.gate, s.waits_for_gate]
-                          || CASE WHEN r.worker IS NOT NULL THEN r.gates
-                                  WHEN anykind.worker IS NOT NULL THEN anykind.gates
-                                  WHEN l.blocked_by = 'gate' AND l.blocked_action_id = h.id
-                                      THEN ARRAY[l.blocked_error] END) WITH ORDINALITY AS e (name, place)
-              WHERE e.name IS NOT NULL GROUP BY e.name) AS n
-        LEFT JOIN sluice_gate_rows AS g ON g.name = n.name
-        WHERE c.claim IS NULL AND (g.is_open OR g.opens_at <= clock.now) IS NOT TRUE) AS closed ON true
-    WHERE c.claim IS NOT NULL OR placed.depth > 0 OR later.depth > 0
 )
+SELECT d.queue_id, d.name, clock.now, coalesce(l.pool, d.pool) AS pool, d.depth, d.oldest,
+       c.claim, c.started_at AS running_since, c.worker AS running_worker, runner.name AS running_name,
+       h.id AS head_id, h.kind AS head_kind, h.gate AS head_gate, h.not_before, h.expires_at,
+       coalesce(s.attempts, 0) AS attempts, s.next_attempt_at, s.last_error, s.waits_for_gate,
+       coalesce(s.awaits_trial, false) AS is_suspect,
+       l.blocked_by, l.blocked_action_id, l.blocked_at, l.blocked_error,
+       EXISTS (SELECT FROM living) AS has_worker,
+       EXISTS (SELECT FROM pooled AS p WHERE p.pool = coalesce(l.pool, d.pool)) AS has_route,
+       coalesce(r.worker, anykind.worker) AS route_worker,
+       coalesce(r.worker_name, anykind.worker_name) AS route_name,
+       coalesce(r.refusal, anykind.refusal, refused.refusal) AS refusal,
+       coalesce(r.refused_at, anykind.refused_at, refused.refused_at) AS refused_at,
+       CASE WHEN r.worker IS NOT NULL THEN r.is_busy ELSE coalesce(anykind.is_busy, false) END AS is_busy,
+       CASE WHEN r.worker IS NOT NULL THEN r.rate ELSE anykind.rate END AS rate,
+       CASE WHEN r.worker IS NOT NULL THEN r.rate_interval ELSE anykind.rate_interval END AS rate_interval,
+       CASE WHEN r.worker IS NOT NULL THEN r.rate_tolerance ELSE anykind.rate_tolerance END AS rate_tolerance,
+       CASE WHEN r.worker IS NOT NULL THEN r.gates
+            WHEN anykind.worker IS NOT NULL THEN anykind.gates
+            WHEN l.blocked_by = 'gate' AND l.blocked_action_id = h.id THEN ARRAY[l.blocked_error]
+       END AS route_gates,
+       tried.action_id AS tried_id, tried.name AS tried_queue, tried.count AS tried_count
+FROM clock
+CROSS JOIN sluice_queue_depths AS d
+LEFT JOIN sluice_lane_rows AS l ON l.queue_id = d.queue_id
+LEFT JOIN (sluice_claim_rows AS c JOIN living AS runner ON runner.epoch = c.worker)
+    ON c.worker = l.worker AND c.queue_id = d.queue_id
+LEFT JOIN sluice_action_rows AS h ON h.id = coalesce(c.action_id, d.first_id)
+LEFT JOIN sluice_state_rows AS s ON s.action_id = h.id
+LEFT JOIN routed AS r ON r.pool = coalesce(l.pool, d.pool) AND r.kind = h.kind
+LEFT JOIN routed AS anykind ON anykind.pool = coalesce(l.pool, d.pool) AND anykind.kind = ''
+LEFT JOIN refused ON true
+LEFT JOIN tried
+    ON c.claim IS NULL AND (coalesce(s.awaits_trial, false) OR coalesce(r.worker, anykind.worker) = tried.worker)
+WHERE c.claim IS NOT NULL OR d.depth > 0;
+
+-- The facts of sluice_head_facts with all holds and closed gates that concern the queue, in arrays: the oldest hold
+-- first, of the gates the action's own. And the queue's state; sluice_queues shows a part, with its text. From the time
+-- at which a gate opens by itself, it counts as open.
+CREATE VIEW sluice_queue_facts AS
 SELECT f.*,
+       holds.ids AS hold_ids, holds.holders AS hold_holders, holds.reasons AS hold_reasons,
+       holds.untils AS hold_untils,
+       closed.names AS gates, closed.untils AS gate_untils,
        -- When the rate limit of the head's route allows the next start; NULL if that is now.
        CASE WHEN f.claim IS NULL AND rate.until > f.now THEN rate.until END AS rate_until,
-       tried.action_id AS tried_id, tried.name AS tried_queue, tried.count AS tried_count,
        (SELECT p.pattern FROM sluice_pool_rows AS p WHERE p.pool = f.pool) AS pool_pattern,
        CASE
            WHEN f.claim IS NOT NULL THEN 'running'
@@ -349,15 +341,28 @@ SELECT f.*,
                THEN CASE WHEN f.has_route THEN 'unknown kind' ELSE 'no route' END
            WHEN NOT f.has_worker AND f.blocked_by IN ('unknown kind', 'no route') AND f.blocked_action_id = f.head_id
                THEN f.blocked_by
-           WHEN f.hold_ids IS NOT NULL THEN 'held'
-           WHEN f.gates IS NOT NULL THEN 'gate'
+           WHEN holds.ids IS NOT NULL THEN 'held'
+           WHEN closed.names IS NOT NULL THEN 'gate'
            WHEN f.next_attempt_at > f.now THEN 'retry'
            WHEN f.not_before > f.now THEN 'scheduled'
            WHEN f.has_worker THEN 'ready'
            ELSE 'stopped'
        END AS state
-FROM facts AS f
-LEFT JOIN tried ON f.claim IS NULL AND (f.is_suspect OR f.route_worker = tried.worker)
+FROM sluice_head_facts AS f
+LEFT JOIN LATERAL (
+    SELECT array_agg(x.id ORDER BY x.id) AS ids, array_agg(x.holder ORDER BY x.id) AS holders,
+           array_agg(x.reason ORDER BY x.id) AS reasons, array_agg(x.until ORDER BY x.id) AS untils
+    FROM sluice_hold_rows AS x
+    WHERE (x.until IS NULL OR x.until > f.now)
+      AND (x.scope = f.name OR (right(x.scope, 1) = '*' AND starts_with(f.name, left(x.scope, -1))))) AS holds
+    ON true
+LEFT JOIN LATERAL (
+    SELECT array_agg(n.name ORDER BY n.place) AS names, array_agg(g.opens_at ORDER BY n.place) AS untils
+    FROM (SELECT e.name, min(e.place) AS place
+          FROM unnest(ARRAY[f.head_gate, f.waits_for_gate] || f.route_gates) WITH ORDINALITY AS e (name, place)
+          WHERE e.name IS NOT NULL GROUP BY e.name) AS n
+    LEFT JOIN sluice_gate_rows AS g ON g.name = n.name
+    WHERE f.claim IS NULL AND (g.is_open OR g.opens_at <= f.now) IS NOT TRUE) AS closed ON true
 LEFT JOIN LATERAL (SELECT least(o.next_at, f.now + f.rate_tolerance + f.rate_interval) - f.rate_tolerance AS until
                    FROM sluice_rate_rows AS o WHERE o.name = f.rate) AS rate ON true;
 
