@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Sizes of SQL", .watched)
 struct MigrationSizeTests {
-    /// A function, a trigger or a block of a file of SQL.
+    /// A function, a trigger, a view or a block of a file of SQL.
     private struct Routine: Equatable {
         var name: String
         var line: Int
@@ -12,36 +12,26 @@ struct MigrationSizeTests {
 
     private static let maximumLines = 80
     private static let maximumColumns = 120
-    /// Triggers of the file's schema that are longer.
-    private static let exceptions = [
-        "Migrations/0003_triggers.sql": ["sluice_actions_insert", "sluice_actions_update"]
-    ]
-    private static let headers = ["FUNCTION", "PROCEDURE", "TRIGGER"].flatMap {
+    private static let headers = ["FUNCTION", "PROCEDURE", "TRIGGER", "VIEW"].flatMap {
         ["CREATE \($0) ", "CREATE OR REPLACE \($0) "]
     }
 
-    @Test("No function, trigger or block of SQL has more than 80 lines")
+    @Test("No function, trigger, view or block of SQL has more than 80 lines")
     func routines() throws {
         let files = try Self.files(below: "Migrations/")
-        #expect(files.flatMap { Self.routines(in: $0.lines) }.count > 150)
+        #expect(files.flatMap { Self.routines(in: $0.lines) }.count > 180)
         expectNone(files.flatMap { Self.longRoutines(path: $0.path, lines: $0.lines) })
     }
 
-    @Test("No line of the server's SQL has more than 120 columns")
+    @Test("No line of SQL has more than 120 columns, except for the text of an error")
     func lines() throws {
-        expectNone(try Self.files(below: "Migrations/postgres/").flatMap(Self.longLines))
+        expectNone(try Self.files(below: "Migrations/").flatMap(Self.longLines))
+        let text = "    'x\(String(repeating: "x", count: 120))"
+        let lines: [Substring] = ["\(text)')", "\(text)',", "\(text)') AS a"]
+        #expect(Self.longLines(path: "a.sql", lines: lines).map(\.line) == [2, 3])
     }
 
-    @Test("Each exception is there, and needs to be one")
-    func neededExceptions() throws {
-        let files = try Self.files(below: "Migrations/")
-        let long = files.map { file in
-            Self.routines(in: file.lines).filter { $0.length > Self.maximumLines }.map(\.name)
-        }
-        #expect(long.flatMap(\.self).sorted() == Self.exceptions.values.flatMap(\.self).sorted())
-    }
-
-    @Test("Functions, triggers and blocks are found from their first line to their last")
+    @Test("Functions, triggers, views and blocks are found from their first line to their last")
     func findsRoutines() {
         let sql = """
             CREATE TABLE a (b bigint);
@@ -68,15 +58,18 @@ struct MigrationSizeTests {
                 SELECT 1;
             END;
             CREATE FUNCTION six() RETURNS bigint LANGUAGE sql AS 'SELECT 1';
+            CREATE VIEW seven AS
+            -- A comment;
+            SELECT 1;
             DO $$
             BEGIN
             END
             $$;
             """
         let found = Self.routines(in: sql.split(separator: "\n", omittingEmptySubsequences: false))
-        #expect(found.map(\.name) == ["one", "two", "three", "four", "five", "six", "DO"])
-        #expect(found.map(\.line) == [3, 7, 13, 18, 20, 24, 25])
-        #expect(found.map(\.length) == [3, 6, 5, 2, 4, 1, 4])
+        #expect(found.map(\.name) == ["one", "two", "three", "four", "five", "six", "seven", "DO"])
+        #expect(found.map(\.line) == [3, 7, 13, 18, 20, 24, 25, 28])
+        #expect(found.map(\.length) == [3, 6, 5, 2, 4, 1, 3, 4])
     }
 
     @Test("A function of 81 lines is reported, one of 80 is not")
@@ -102,16 +95,17 @@ struct MigrationSizeTests {
 
     private static func longRoutines(path: String, lines: [Substring]) -> [Violation] {
         routines(in: lines)
-            .filter { $0.length > maximumLines && exceptions[path]?.contains($0.name) != true }
+            .filter { $0.length > maximumLines }
             .map { routine in
                 let message = "\(routine.name) has \(routine.length) lines, \(maximumLines) at most"
                 return Violation(path: path, line: routine.line, message: message)
             }
     }
 
+    /// The text of a RAISE is one literal, which cannot be broken: it may have a line of its own.
     private static func longLines(path: String, lines: [Substring]) -> [Violation] {
         lines.enumerated().compactMap { index, line in
-            guard line.count > maximumColumns else { return nil }
+            guard line.count > maximumColumns, line.wholeMatch(of: #/ *'[^']*'\)/#) == nil else { return nil }
             let message = "the line has \(line.count) columns, \(maximumColumns) at most"
             return Violation(path: path, line: index + 1, message: message)
         }
@@ -151,7 +145,7 @@ struct MigrationSizeTests {
                 end = "$$;"
             } else if line == "BEGIN" || line == "BEGIN ATOMIC" {
                 end = "END;"
-            } else if line.hasSuffix(";") {
+            } else if line.hasSuffix(";"), !line.drop(while: { $0 == " " }).hasPrefix("--") {
                 return index
             }
         }
