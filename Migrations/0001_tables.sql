@@ -384,7 +384,10 @@ CREATE TABLE sluice_runner_rows (
     lease_until_us INTEGER NOT NULL,
     -- The same, in microseconds since the start of the machine, written with it. Processes on one machine compare this
     -- value, which no jump of the wall clock changes. NULL if the system does not provide it.
-    lease_until_boot_us INTEGER
+    lease_until_boot_us INTEGER,
+    -- The process's routes as a JSON object of their patterns, each with its kinds, or null for any kind: a queue that
+    -- another process has no route for may be one of this process. A route by predicate has the pattern *.
+    routes         TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 
 -- The process that checkpoints the WAL for all, if SQLite has the WAL-reset bug and several processes of the engine

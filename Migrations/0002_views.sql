@@ -179,6 +179,12 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
                THEN q.blocked_error
        END AS closed_gate,
        clock.now_us,
+       -- Whether a living process has a route for the head, whatever another one has noted.
+       EXISTS (SELECT 1 FROM sluice_runner_rows AS r CROSS JOIN json_each(r.routes) AS t
+               WHERE r.lease_until_us > clock.now_us
+                 AND (t.key IN (q.name, '*')
+                      OR (t.key LIKE '%/*' AND substr(q.name, 1, length(t.key) - 1) = rtrim(t.key, '*')))
+                 AND (t.type = 'null' OR h.kind IN (SELECT k.value FROM json_each(t.value) AS k))) AS has_route,
        -- The process that runs the head.
        (SELECT r.pid FROM sluice_runner_rows AS r WHERE r.epoch = c.claim >> 32) AS claim_pid,
        -- The process that may run the head: of several, the one that has run queues longest.
@@ -212,7 +218,7 @@ WITH judged AS (
                WHEN claim IS NOT NULL THEN 'running'
                WHEN blocked_by IN ('failed', 'exhausted', 'expired', 'crashed', 'failing') THEN 'parked'
                WHEN blocked_by = 'undecodable' THEN blocked_by
-               WHEN blocked_by <> 'gate' AND blocked_action_id = head_id THEN blocked_by
+               WHEN blocked_by <> 'gate' AND blocked_action_id = head_id AND NOT has_route THEN blocked_by
                WHEN hold_id IS NOT NULL THEN 'held'
                WHEN closed_gate IS NOT NULL THEN 'gate'
                WHEN next_attempt_at_us > now_us THEN 'retry'

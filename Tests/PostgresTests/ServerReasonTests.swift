@@ -90,7 +90,8 @@ struct ServerReasonTests {
         ]
         let gate = ReasonCombination.routeGate.replacing("'", with: "''")
         for (number, (pattern, kind, gates)) in [
-            ("q/*", "NULL", "'{}'"), ("gated/*", "NULL", "ARRAY['\(gate)']"), ("other/*", "'another'", "'{}'"),
+            ("q/*", "NULL", "'{}'"), ("gated/*", "NULL", "ARRAY['\(gate)']"),
+            ("other/*", "'another'", "'{}'"),
         ].enumerated() {
             sql.append("INSERT INTO @sluice_pool_rows (pattern) VALUES ('\(pattern)')")
             sql.append(
@@ -127,7 +128,8 @@ struct ServerReasonTests {
             sql.append("UPDATE @sluice_lane_rows SET worker = \(worker) WHERE queue_id = \(queue)")
             sql.append(
                 """
-                INSERT INTO @sluice_claim_rows (claim, action_id, queue_id, worker, term, started_at, opening)
+                INSERT INTO @sluice_claim_rows
+                    (claim, action_id, queue_id, worker, term, started_at, opening)
                 VALUES (\(worker << 32 + action.rawValue), \(action), \(queue), \(worker), 0, \(time(now)), 0)
                 """
             )

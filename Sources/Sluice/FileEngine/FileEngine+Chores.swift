@@ -15,6 +15,8 @@ extension FileEngine {
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()
+        case .noteRoutes:
+            attempt(chore, again: nil) { [routes] in try await $0.noteRoutes(routes.current.text) }
         case .reportOversights: reportOversights()
         case .findRunner: findRunner()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }

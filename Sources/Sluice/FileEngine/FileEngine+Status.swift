@@ -49,8 +49,12 @@ extension FileEngine {
             isRunHere ? .here : isStopped ? .none : .elsewhere,
             now
         )
+        let routed = processes(routing: facts, file, but: mine, head.missingRoute)
+        if !routed.isEmpty { head.missingRoute = nil }
         if let owner {
             head.owners = ["process \(owner.process)"]
+        } else if !routed.isEmpty {
+            head.owners = routed.map { "process \($0)" }
         } else if isRunHere {
             if head.isFree { head.permit = lackedPermit(facts, file, now) }
             (head.lock, head.refusal) = (lock, scheduler.refusal(of: facts.id))
@@ -71,6 +75,17 @@ extension FileEngine {
             lastError: facts.lastError ?? facts.blockError,
             queueID: facts.id
         )
+    }
+
+    /// The other processes that have the route which this one lacks, or has noted before as missing.
+    private func processes(
+        routing facts: QueueFacts,
+        _ file: StatusFacts,
+        but mine: Int64?,
+        _ missing: HeadFacts.MissingRoute?
+    ) -> [Int] {
+        guard missing != nil, let kind = facts.headKind else { return [] }
+        return file.processes(withRouteFor: facts.name, kind: kind, but: mine)
     }
 
     func route(_ facts: QueueFacts) -> RouteMatch? {

@@ -7,12 +7,20 @@ internal import SluiceSQLite
 /// queue while it has work, and a waiting queue has no owner. A process has to renew only its own row.
 extension Store {
     /// Becomes one of the processes that run the queues, and makes suspects of the actions of dead ones.
-    package func startRunning() async throws(SluiceError) {
+    ///
+    /// - Parameter routes: Its routes, as ``RouteSet/text``.
+    package func startRunning(_ routes: String = "{}") async throws(SluiceError) {
         try await write(sync: .owed) {
             // Nothing runs: outcomes that an earlier run could not write are dropped.
             $0.core.routeUse = RouteUse()
+            $0.registry.routes = routes
             try $0.registry.startRunning()
         }
+    }
+
+    /// Shows others which routes this process has.
+    func noteRoutes(_ routes: String) async throws(SluiceError) {
+        try await write(sync: .later) { try $0.registry.noteRoutes(routes) }
     }
 
     /// If this process was itself removed, since its lease had ended, it starts again.

@@ -180,7 +180,9 @@ private final class Watchdog: Sendable {
         var missed: [Int] = []
     }
 
-    private static let patience = 10.0
+    /// The clock does not move, so that a commit that nobody has noticed stays so; on a busy machine, one that
+    /// was noticed may wait for a processor for more than ten seconds.
+    private static let patience = 60.0
 
     private let state = Mutex(State())
     /// Sources are thread-safe; their protocol does not say so.

@@ -11,7 +11,8 @@ import Testing
 @Suite("Two brokers on one file", .watched) struct TwoBrokersTests {
     private let site: Site
 
-    init() throws { site = try Site() }
+    // The views look at the clock of the system, for which no lease must be over.
+    init() throws { site = try Site(.file, clock: .farAhead()) }
 
     private func broker(
         _ pid: Int64,
@@ -31,11 +32,51 @@ import Testing
         for broker in brokers { try await broker.fileEngine.store.readForeignChanges() }
     }
 
+    private func count(_ rows: String) throws -> Int {
+        let application = try Application(try #require(site.file).path)
+        return try application.rows("SELECT count(*) FROM \(rows)").first.flatMap(Int.init) ?? -1
+    }
+
     /// What kills the process that a broker stands for.
     private func kill(_ pid: Int64) throws {
         try site.shell(
             "UPDATE sluice_runner_rows SET process = 'another start-of-the machine' WHERE pid = \(pid)"
         )
+    }
+
+    @Test("G15: a queue that another process has a route for is not without one, whoever looks")
+    func routesOfOthers() async throws {
+        let a = try await broker(1) { $0.concurrency = 1 }
+        let (b, reader) = (try await broker(2), try await broker(3))
+        let (started, goOn) = (Signal(), Signal())
+        try a.route("x/*", Note.self) { _, _ in
+            started.send()
+            try await goOn.received()
+            return .success
+        }
+        try b.route("y/*", Note.self) { _, _ in .success }
+        try await running(a) {
+            try await a.enqueue((1...3).map { Note("\($0)", in: QueueName("x/\($0)")) })
+            try await started.received()
+            try await running(b) {
+                // It has met each queue, and has noted that it has no route for them.
+                try await until { try count("sluice_queue_rows WHERE blocked_by = 'no route'") == 2 }
+                for broker in [b, reader] {
+                    let waiting = try await broker.statuses(matching: "x/*").filter { $0.state != .running }
+                    #expect(waiting.map(\.because) == Array(repeating: [.owned(by: "process 1")], count: 2))
+                }
+                #expect(try await a.statuses(matching: "x/*", in: [.noRoute]).isEmpty)
+                let view = "sluice_queues WHERE state = 'no route'"
+                #expect(try count(view) == 0)
+                // A route that is removed counts no more, and one that is added does.
+                try a.removeRoutes("x/*")
+                try await until { try count(view) == 2 }
+                try a.route("x/2", Note.self) { _, _ in .success }
+                try await until { try count(view) == 1 }
+            }
+            goOn.send()
+        }
+        for broker in [a, b, reader] { await broker.close() }
     }
 
     @Test("G3, G11: each runs what the other has no permit for, one action of a queue at a time")

@@ -23,6 +23,8 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     /// Truncate the WAL, so that no deleted data remains in it.
     case truncateWAL
     case findStalled
+    /// Write this process's routes, for others to see.
+    case noteRoutes
     /// Warn of queues without a route and gates that nobody has opened.
     case reportOversights
     /// Warn if nothing runs the queues that somebody waits for.

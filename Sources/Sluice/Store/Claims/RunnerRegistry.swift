@@ -18,6 +18,8 @@ final class RunnerRegistry: TransactionSubject {
     /// Whether the file may hold claims of this process that it does not know, or lack some that it knows:
     /// after a commit with an unknown result, and in a file that was opened again.
     var isUncertain = false
+    /// The routes that others see, which a rollback does not change.
+    var routes = "{}"
     private var before: (isToRun: Bool, silence: SilenceJudge, isUncertain: Bool)?
 
     init(
@@ -47,6 +49,7 @@ final class RunnerRegistry: TransactionSubject {
     /// Goes on after the file was opened again, which may have restored a commit that was reported as failed.
     func resume(_ other: RunnerRegistry) {
         (isToRun, silence, isUncertain) = (other.isToRun, other.silence, true)
+        routes = other.routes
     }
 
     func startRunning() throws {
@@ -76,11 +79,12 @@ final class RunnerRegistry: TransactionSubject {
         let process = RunnerRow.text(core.identity, keptBy: core.leases.keeper)
         try connection.cached(
             """
-            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            INSERT INTO sluice_runner_rows
+                (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us, routes)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """
         ).bind(1, next).bind(2, core.identity.pid).bind(3, process).bind(4, core.nonce)
-            .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
+            .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).bind(7, routes).run()
         core.epoch = next
         core.life.wrote(lease: lease.wall)
         isToRun = true
@@ -95,6 +99,14 @@ final class RunnerRegistry: TransactionSubject {
         try gatesAndHolds.forgetGates()
         try core.notifyRunners("runner")
         core.followOrder()
+    }
+
+    func noteRoutes(_ routes: String) throws(SQLiteError) {
+        guard routes != self.routes else { return }
+        self.routes = routes
+        guard let epoch = core.epoch else { return }
+        try connection.cached("UPDATE sluice_runner_rows SET routes = ?2 WHERE epoch = ?1")
+            .bind(1, epoch).bind(2, routes).run()
     }
 
     func renewLease() throws {
