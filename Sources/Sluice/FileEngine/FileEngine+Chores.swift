@@ -16,7 +16,7 @@ extension FileEngine {
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()
         case .noteRoutes:
-            attempt(chore, again: nil) { [routes] in try await $0.noteRoutes(routes.current.text) }
+            attempt(chore, again: nil) { [routes] in try await $0.noteRoutes(routes.current.shown) }
         case .reportOversights: reportOversights()
         case .findRunner: findRunner()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }

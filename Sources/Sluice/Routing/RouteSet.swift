@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-internal import class FoundationEssentials.JSONEncoder
-#else
-internal import class Foundation.JSONEncoder
-#endif
-
 /// The routes at one time: a claim that was made by its admission finds its route here, even a removed one.
 final class RouteSet: Sendable {
     let admission: Admission
@@ -19,21 +13,9 @@ final class RouteSet: Sendable {
     /// The patterns of all routes, each once.
     var patterns: [QueuePattern] { Set(routes.values.map(\.pattern)).sorted { $0.rawValue < $1.rawValue } }
 
-    /// The column `routes` of `sluice_runner_rows`.
-    var text: String {
-        var patterns: [String: [String]?] = [:]
-        for route in routes.values {
-            let (pattern, kinds) = (route.pattern.rawValue, route.kinds.compactMap(\.self))
-            let isForAny = kinds.count < route.kinds.count || patterns[pattern] == .some(nil)
-            patterns[pattern] = .some(isForAny ? nil : ((patterns[pattern] ?? []) ?? []) + kinds)
-        }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        do {
-            return String(decoding: try encoder.encode(patterns.mapValues { $0?.sorted() }), as: UTF8.self)
-        } catch {
-            preconditionFailure("texts cannot be encoded: \(error)")
-        }
+    /// The patterns and kinds of all routes, for other processes to see.
+    var shown: Set<ShownRoute> {
+        Set(routes.values.flatMap { route in route.kinds.map { ShownRoute(route.pattern, $0) } })
     }
 
     func route(_ id: RouteID) -> Route? { routes[id] }

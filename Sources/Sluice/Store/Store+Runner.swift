@@ -8,8 +8,8 @@ internal import SluiceSQLite
 extension Store {
     /// Becomes one of the processes that run the queues, and makes suspects of the actions of dead ones.
     ///
-    /// - Parameter routes: Its routes, as ``RouteSet/text``.
-    package func startRunning(_ routes: String = "{}") async throws(SluiceError) {
+    /// - Parameter routes: Those that others are to see.
+    package func startRunning(_ routes: Set<ShownRoute> = []) async throws(SluiceError) {
         try await write(sync: .owed) {
             // Nothing runs: outcomes that an earlier run could not write are dropped.
             $0.core.routeUse = RouteUse()
@@ -19,7 +19,7 @@ extension Store {
     }
 
     /// Shows others which routes this process has.
-    func noteRoutes(_ routes: String) async throws(SluiceError) {
+    func noteRoutes(_ routes: Set<ShownRoute>) async throws(SluiceError) {
         try await write(sync: .later) { try $0.registry.noteRoutes(routes) }
     }
 
@@ -52,7 +52,7 @@ extension Store {
     }
 
     package func askOthersToLook() async throws(SluiceError) {
-        try await write(sync: .later) { try $0.core.notifyRunners("look") }
+        try await write(sync: .later) { try $0.core.notifyRunners(.look) }
     }
 
     /// Removes processes that have died, and makes suspects of their running actions.

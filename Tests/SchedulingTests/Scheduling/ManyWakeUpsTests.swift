@@ -180,8 +180,8 @@ private final class Watchdog: Sendable {
         var missed: [Int] = []
     }
 
-    /// The clock does not move, so that a commit that nobody has noticed stays so; on a busy machine, one that
-    /// was noticed may wait for a processor for more than ten seconds.
+    /// The clock does not move, so that a commit that nobody has noticed stays so; on a busy machine, one
+    /// that was noticed may wait for a processor for more than ten seconds.
     private static let patience = 60.0
 
     private let state = Mutex(State())

@@ -70,7 +70,7 @@ import Testing
     func unread() async throws {
         let fixture = try await StoreFixture()
         let order = WaitingOrder(connection: try fixture.connect(), limits: WriteBehindLimits())
-        let change = ForeignChange(queue: 1, action: nil, change: "wake")
+        let change = ForeignChange(.wake, of: nil, in: 1)
         for isFollowed in [false, true] {
             if isFollowed { order.follow() }
             #expect(try order.takeIn([], isOfTransaction: false).queues.isEmpty)

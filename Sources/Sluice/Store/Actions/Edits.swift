@@ -196,7 +196,7 @@ final class Edits: TransactionSubject {
         if let time { schedule.noteScheduled(at: time) }
         if time == nil, standing.isScheduled { try core.restore(standing.place, in: standing.queue) }
         core.touch(standing.queue)
-        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
+        core.log(ForeignChange(.update, of: action, in: standing.queue))
         try core.events.record(.edited, action, in: standing.queue) { $0.until = time?.date }
         return .done
     }
@@ -206,7 +206,7 @@ final class Edits: TransactionSubject {
         try run("UPDATE sluice_action_rows SET expires_at_us = ?2 WHERE id = ?1", action, time?.microseconds)
         expiry.expiryChanged(to: time)
         core.touch(standing.queue)
-        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
+        core.log(ForeignChange(.update, of: action, in: standing.queue))
         try core.events.record(.edited, action, in: standing.queue)
         return standing.isRunning ? .deferred : .done
     }
@@ -215,7 +215,7 @@ final class Edits: TransactionSubject {
         guard let standing = try standing(of: action) else { return .missing }
         try connection.cached("UPDATE sluice_action_rows SET tag = ?2 WHERE id = ?1")
             .bind(1, action.rawValue).bind(2, tag).run()
-        core.log(ForeignChange(queue: standing.queue, action: action, change: "update"))
+        core.log(ForeignChange(.update, of: action, in: standing.queue))
         try core.events.record(.edited, action, in: standing.queue)
         return .done
     }

@@ -115,7 +115,7 @@ final class Enqueues: TransactionSubject {
             core.touchNew(new.queue)
         } else {
             // Recorded by its sequence, so that the process that runs the queues can identify it.
-            core.log(ForeignChange(queue: new.queue, action: new.id, change: "insert"))
+            core.log(ForeignChange(.insert, of: new.id, in: new.queue))
         }
         core.events.record(.enqueued, new.id, of: draft.kind, in: draft.queue, contents: stored(draft, new)) {
             $0.until = draft.notBefore?.date

@@ -63,7 +63,7 @@ extension Schedule {
             try deferAction(place.action, untilOpen: gate)
         } else if discipline.slots > 1 {
             // Another process may have seen it run, and have forgotten its place.
-            core.log(ForeignChange(queue: queue, action: place.action, change: "update"))
+            core.log(ForeignChange(.update, of: place.action, in: queue))
         }
     }
 

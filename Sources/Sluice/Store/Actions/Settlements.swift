@@ -233,7 +233,7 @@ final class Settlements: TransactionSubject {
     func succeedJoined(_ receipt: Receipt) throws(SQLiteError) -> Bool {
         // First: it takes the write lock, so that later reads see the file's last state.
         guard try removals.discard(receipt.action, of: receipt.queue, as: .succeeded) else { return false }
-        core.log(ForeignChange(queue: receipt.queue, action: receipt.action, change: "wake"))
+        core.log(ForeignChange(.wake, of: receipt.action, in: receipt.queue))
         let query: StaticString = """
             SELECT 1 FROM sluice_claim_rows
             WHERE queue_id = ?1 AND slot = ?2 AND action_id = ?3 AND claim = ?4

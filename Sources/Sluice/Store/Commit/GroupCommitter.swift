@@ -122,7 +122,7 @@ final class GroupCommitter {
         do {
             // A transaction that changes nothing must not fail for want of space.
             if core.hasChanges, try walGuard?.willCommit(besideOthers: !core.others.isEmpty) == true {
-                try core.notifyRunners("runner")
+                try core.notifyRunners(.runner)
             }
             try ensureSpace()
             let start = ContinuousClock.now
@@ -175,7 +175,7 @@ final class GroupCommitter {
         guard !isSuspended else { return }
         if !transaction.core.others.isEmpty {
             // It does not wait for the lock: if that is taken, the others poll when the lease ends.
-            let look = Write(sync: .later, body: { try $0.core.notifyRunners("look") }, completion: { _ in })
+            let look = Write(sync: .later, body: { try $0.core.notifyRunners(.look) }, completion: { _ in })
             _ = commit([look], waitsForLock: false)
         }
         isSuspended = true

@@ -6,8 +6,8 @@ struct StatusFacts: Sendable {
     ///
     /// If a process has died and left a program running, `process` is the one that ends that program.
     let runners: [(epoch: Int64, process: Int, hasDied: Bool)]
-    /// The routes of those that live, by their epochs.
-    private let routes: [Int64: [(pattern: QueuePattern.Form, kind: String?)]]
+    /// The routes of each, by its epoch; none if it is this process alone.
+    private let routes: [Int64: [ShownRoute]]
     let hasClaims: Bool
     /// The open gates, and those that the next broker opens, as their time has come.
     let openGates: Set<GateName>
@@ -33,8 +33,7 @@ struct StatusFacts: Sendable {
         }
         self.runners = runners
         let isAlone = rows.allSatisfy { $0.process == me }
-        let living = runners.lazy.filter { !$0.hasDied }.map(\.epoch)
-        routes = isAlone ? [:] : try Self.routes(connection, of: Set(living))
+        routes = isAlone ? [:] : try ShownRoute.all(connection)
         walPath = connection.walPath
         let claims = Set(
             try connection.cached("SELECT claim >> 32 FROM sluice_claim_rows").all { $0.int64(0) }
@@ -60,29 +59,11 @@ struct StatusFacts: Sendable {
         (holdsOfQueues, wideHolds) = (ofQueues, wide)
     }
 
-    private static func routes(
-        _ connection: Connection,
-        of epochs: Set<Int64>
-    ) throws(SQLiteError) -> [Int64: [(pattern: QueuePattern.Form, kind: String?)]] {
-        let rows = try connection.cached(
-            """
-            SELECT r.epoch, t.key, k.value
-            FROM sluice_runner_rows AS r CROSS JOIN json_each(r.routes) AS t LEFT JOIN json_each(t.value) AS k
-            """
-        ).all { (epoch: $0.int64(0), pattern: QueuePattern($0.text(1)), kind: $0.optionalText(2)) }
-        return rows.reduce(into: [:]) { routes, row in
-            guard epochs.contains(row.epoch), let form = try? row.pattern.form() else { return }
-            routes[row.epoch, default: []].append((form, row.kind))
-        }
-    }
-
     /// Returns the living processes, but for one, that have a route for a head.
     func processes(withRouteFor queue: QueueName, kind: String, but mine: Int64?) -> [Int] {
         runners.filter { runner in
-            runner.epoch != mine
-                && routes[runner.epoch]?.contains {
-                    $0.pattern.matches(queue) && ($0.kind ?? kind) == kind
-                } == true
+            guard !runner.hasDied, runner.epoch != mine else { return false }
+            return routes[runner.epoch]?.contains { $0.matches(queue, kind: kind) } == true
         }.map(\.process)
     }
 

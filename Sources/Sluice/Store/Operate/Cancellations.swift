@@ -110,7 +110,7 @@ final class Cancellations: TransactionSubject {
             ON CONFLICT (action_id) DO UPDATE SET is_cancelled = 1
             """
         ).bind(1, action.rawValue).run()
-        core.log(ForeignChange(queue: found.queue, action: action, change: "cancel"))
+        core.log(ForeignChange(.cancel, of: action, in: found.queue))
         return .deferred
     }
 }

@@ -154,7 +154,7 @@ final class DeadLetters: TransactionSubject {
     }
 
     private func noteGone(_ action: ActionID, from queue: QueueID) throws(SQLiteError) {
-        core.log(ForeignChange(queue: queue, action: action, change: "wake"))
+        core.log(ForeignChange(.wake, of: action, in: queue))
         try core.events.record(.changed, action, in: queue)
     }
 }

@@ -90,7 +90,7 @@ extension WaitingOrder {
     func outdatePasses(_ changes: [ForeignChange]) {
         guard !passQueues.isEmpty else { return }
         for queue in passQueues { lanes[queue]?.pass?.outdate() }
-        for change in changes where change.action != nil && !["insert", "wake"].contains(change.change) {
+        for change in changes where change.action != nil && change.kind != .insert && change.kind != .wake {
             repeatPass(of: change.queue)
         }
     }

@@ -3,6 +3,6 @@ struct ControlChanges: OptionSet {
     let rawValue: Int
     static let holds = ControlChanges(rawValue: 1)
     static let gates = ControlChanges(rawValue: 2)
-    /// Their names in `sluice_changes`.
-    static let names = [(holds, "hold"), (gates, "gate")]
+    /// How `sluice_changes` has them.
+    static let kinds: [(ControlChanges, ForeignChange.Kind)] = [(holds, .hold), (gates, .gate)]
 }

@@ -81,13 +81,13 @@ extension EventJournal {
 
     func record(_ change: ForeignChange) throws(SQLiteError) {
         // A cancelled action that runs is reported as removed when its handler returns.
-        guard isOn, !change.endsRun || change.isDeletion else { return }
+        guard isOn, !change.endsRun || change.kind == .delete else { return }
         let kind: QueueEvent.Kind =
-            switch change.change {
-            case "insert": .enqueued
-            case "update": .edited
-            case "delete": .removed
-            default: .changed
+            switch change.kind {
+            case .insert: .enqueued
+            case .update: .edited
+            case .delete: .removed
+            case .wake, .cancel, .hold, .gate, .runner, .look: .changed
             }
         guard let action = change.action else { return try record(kind, queue: change.queue) }
         try record(kind, action, in: change.queue)

@@ -30,10 +30,10 @@ extension TransactionCore {
                 SELECT epoch, ?2, ?3, ?4 FROM sluice_runner_rows WHERE epoch <> ?1
                 """
             ).bind(1, epoch ?? 0).bind(2, change.queue.rawValue).bind(3, change.action?.rawValue)
-                .bind(4, change.change).run()
+                .bind(4, change.kind.rawValue).run()
         }
-        for (change, name) in ControlChanges.names where outgoing.controls.contains(change) {
-            try notifyRunners(name)
+        for (change, kind) in ControlChanges.kinds where outgoing.controls.contains(change) {
+            try notifyRunners(kind)
         }
     }
 
@@ -56,7 +56,7 @@ extension TransactionCore {
     /// Records a change of one action; of the application's transactions, observers need its number.
     func touch(_ action: ActionID, in queue: QueueID) {
         guard isJoined else { return touch(queue) }
-        log(ForeignChange(queue: queue, action: action, change: "update"))
+        log(ForeignChange(.update, of: action, in: queue))
     }
 
     /// Records that a queue has a new action, with a new sequence.
@@ -69,20 +69,20 @@ extension TransactionCore {
     func restore(_ place: Place, in queue: QueueID) throws(SQLiteError) {
         try order.placed(place, in: queue)
         // The change implies a touch.
-        log(ForeignChange(queue: queue, action: place.action, change: "update"))
+        log(ForeignChange(.update, of: place.action, in: queue))
         touchedQueues.insert(queue)
     }
 
     func log(_ change: ForeignChange) { if !others.isEmpty { outgoing.actions.append(change) } }
 
     /// Notifies the other processes that the set of runners has changed, or that they are to poll.
-    func notifyRunners(_ change: String) throws(SQLiteError) {
+    func notifyRunners(_ change: ForeignChange.Kind) throws(SQLiteError) {
         guard !others.isEmpty else { return }
         try connection.cached(
             """
             INSERT INTO sluice_changes (epoch, change)
             SELECT epoch, ?1 FROM sluice_runner_rows WHERE epoch <> ?2
             """
-        ).bind(1, change).bind(2, epoch ?? 0).run()
+        ).bind(1, change.rawValue).bind(2, epoch ?? 0).run()
     }
 }

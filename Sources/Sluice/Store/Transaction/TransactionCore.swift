@@ -220,11 +220,13 @@ final class TransactionCore {
         ).bind(1, epoch).all {
             (
                 queue: $0.optionalInt64(0).map(QueueID.init(rawValue:)),
-                action: $0.optionalInt64(1).map(ActionID.init(rawValue:)), change: $0.text(2)
+                action: $0.optionalInt64(1).map(ActionID.init(rawValue:)),
+                // A word that a damaged file has is looked at as any change.
+                kind: ForeignChange.Kind(rawValue: $0.text(2)) ?? .wake
             )
         }
         let ofQueues = changes.compactMap { change in
-            change.queue.map { ForeignChange(queue: $0, action: change.action, change: change.change) }
+            change.queue.map { ForeignChange(change.kind, of: change.action, in: $0) }
         }
         let newcomers = try order.takeIn(ofQueues, isOfTransaction: isOfTransaction)
         let told = Set(changes.compactMap(\.action))
@@ -237,12 +239,12 @@ final class TransactionCore {
             touchedQueues.insert(change.queue)
             foreignChanges.append(change)
             try events.record(change)
-            guard change.isDeletion, let action = change.action else { continue }
+            guard change.kind == .delete, let action = change.action else { continue }
             ownSettlements.deleted(action)
             settledActions.note(action, .removed)
         }
-        if changes.contains(where: { $0.change == "look" }) { runnerChanges.insert(.look) }
-        try readForeignControls(Set(changes.lazy.filter { $0.queue == nil }.map(\.change)))
+        if changes.contains(where: { $0.kind == .look }) { runnerChanges.insert(.look) }
+        try readForeignControls(Set(changes.lazy.filter { $0.queue == nil }.map(\.kind)))
         guard !changes.isEmpty else { return }
         try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
     }
@@ -308,9 +310,9 @@ final class TransactionCore {
     func expectEnd(at time: Timestamp) { nextEnd = min(nextEnd ?? time, time) }
 
     /// Reads which gates other connections have opened or closed for a time, and whether a hold has changed.
-    private func readForeignControls(_ changes: Set<String>) throws(SQLiteError) {
-        let haveChanged = changes.contains("hold") || changes.contains("gate")
-        if changes.contains("hold") { controlChanges.insert(.holds) }
+    private func readForeignControls(_ changes: Set<ForeignChange.Kind>) throws(SQLiteError) {
+        let haveChanged = changes.contains(.hold) || changes.contains(.gate)
+        if changes.contains(.hold) { controlChanges.insert(.holds) }
         if haveChanged { knownControls = nil }
         let controls = try controls()
         for (name, gate) in controls.gates {
