@@ -14,6 +14,11 @@ public struct EnqueueReceipt: Sendable {
 }
 
 /// How an action ended.
+///
+/// Later versions may add cases: a `switch` of an application needs a `default`.
+#if hasAttribute(nonexhaustive)
+@nonexhaustive
+#endif
 public enum ActionEnd: Sendable, Hashable {
     /// An attempt succeeded.
     case succeeded

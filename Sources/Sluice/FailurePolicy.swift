@@ -1,4 +1,9 @@
 /// Why an action cannot continue.
+///
+/// Later versions may add cases: a `switch` of an application needs a `default`.
+#if hasAttribute(nonexhaustive)
+@nonexhaustive
+#endif
 public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     /// The handler returned ``Outcome/fail(_:)``.
     case failed

@@ -64,8 +64,8 @@ final class Chat {
         return switch state.phase {
         case .waiting: "queued: \(outbox.because(of: state).first?.description ?? "")"
         case .retrying(let date): "trying again at \(date.formatted(date: .omitted, time: .standard))"
-        case .scheduled, .running, .ended: "sending"
         case .parked, .dead: "not sent: \(state.lastError ?? "")"
+        default: "sending"
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -22,6 +23,15 @@ struct DocumentationTests {
                 // And a remark.
                 public init() {}
                 func notPublic() {}
+                /// Documented.
+                #if hasAttribute(nonexhaustive)
+                @nonexhaustive
+                #endif
+                public enum D {}
+                #if hasAttribute(nonexhaustive)
+                @nonexhaustive
+                #endif
+                public enum E {}
             }
 
             public extension A {
@@ -33,10 +43,13 @@ struct DocumentationTests {
             found.map(\.description) == [
                 "a.swift:1: struct A is public and has no documentation comment",
                 "a.swift:6: var c is public and has no documentation comment",
-                "a.swift:14: func d is public and has no documentation comment",
+                "a.swift:19: enum E is public and has no documentation comment",
+                "a.swift:23: func d is public and has no documentation comment",
             ]
         )
     }
+
+    private static let conditional = ["#if hasAttribute(nonexhaustive)", "@nonexhaustive", "#endif"]
 
     private static func undocumented(_ source: SwiftSource) -> [Violation] {
         source.declarations.compactMap { declaration in
@@ -51,9 +64,11 @@ struct DocumentationTests {
         }
     }
 
-    /// The comment ends on the line above the first attribute or modifier; plain remarks may stand between.
+    /// The comment ends on the line above the first attribute or modifier; plain remarks and an attribute
+    /// that not each compiler has may stand between.
     private static func isDocumented(_ declaration: Declaration, in source: SwiftSource) -> Bool {
         source.lines[..<(declaration.firstLine - 1)].reversed()
+            .drop { conditional.contains($0.code.trimmingCharacters(in: .whitespaces)) }
             .prefix(while: \.isComment)
             .contains(where: \.isDocumentation)
     }

@@ -8,15 +8,20 @@ public import struct Foundation.Date
 ///
 /// ```swift
 /// switch try await broker.action(receipt.id).phase {
-/// case .waiting, .scheduled, .running: "sending"
 /// case .retrying(let date): "trying again at \(date)"
 /// case .parked, .dead: "not sent"
 /// case .ended(.removed): "cancelled"
 /// case .ended: "sent"
+/// default: "sending"
 /// }
 /// ```
 public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvertible {
     /// What an action does or waits for.
+    ///
+    /// Later versions may add cases: a `switch` of an application needs a `default`.
+    #if hasAttribute(nonexhaustive)
+    @nonexhaustive
+    #endif
     public enum Phase: Sendable, Hashable {
         /// It waits for its turn: see ``ActionState/ahead`` and ``ActionState/because``.
         case waiting

@@ -16,6 +16,11 @@ public import struct Foundation.Date
 ///
 /// The cases are in the order of ``QueueStatus/because``. The view `sluice_queues` shows the first that the
 /// file knows, with the text of ``description``.
+///
+/// Later versions may add cases: a `switch` of an application needs a `default`.
+#if hasAttribute(nonexhaustive)
+@nonexhaustive
+#endif
 public enum WaitReason: Sendable, Hashable, CustomStringConvertible {
     /// Its head runs.
     case running(since: Date, attempt: Int)
