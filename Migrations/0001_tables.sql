@@ -384,17 +384,10 @@ CREATE TABLE sluice_runner_rows (
     lease_until_us INTEGER NOT NULL,
     -- The same, in microseconds since the start of the machine, written with it. Processes on one machine compare this
     -- value, which no jump of the wall clock changes. NULL if the system does not provide it.
-    lease_until_boot_us INTEGER
-) STRICT;
-
--- The routes of these processes: a queue that one of them has no route for may be another one's. A route by predicate
--- has the pattern *.
-CREATE TABLE sluice_route_rows (
-    epoch   INTEGER NOT NULL,
-    -- A queue's name, a prefix that ends in /*, or *.
-    pattern TEXT NOT NULL,
-    -- NULL: any kind.
-    kind    TEXT
+    lease_until_boot_us INTEGER,
+    -- The process's routes, as a JSON object of their patterns with their kinds, or null for any kind: a queue that
+    -- another process has no route for may be one of this process. A route by predicate has the pattern *.
+    routes         TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 
 -- The process that checkpoints the WAL for all, if SQLite has the WAL-reset bug and several processes of the engine

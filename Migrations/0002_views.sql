@@ -180,11 +180,11 @@ SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q
        END AS closed_gate,
        clock.now_us,
        -- Whether a living process has a route for the head, whatever another one has noted.
-       EXISTS (SELECT 1 FROM sluice_route_rows AS t JOIN sluice_runner_rows AS r ON r.epoch = t.epoch
-               WHERE r.lease_until_us > clock.now_us AND coalesce(t.kind, h.kind) = h.kind
-                 AND (t.pattern = q.name OR t.pattern = '*'
-                      OR (t.pattern LIKE '%/*'
-                          AND substr(q.name, 1, length(t.pattern) - 1) = rtrim(t.pattern, '*')))) AS has_route,
+       EXISTS (SELECT 1 FROM sluice_runner_rows AS r CROSS JOIN json_each(r.routes) AS t
+               WHERE r.lease_until_us > clock.now_us
+                 AND (t.key = q.name OR t.key = '*'
+                      OR (t.key LIKE '%/*' AND substr(q.name, 1, length(t.key) - 1) = rtrim(t.key, '*')))
+                 AND (t.type = 'null' OR h.kind IN (SELECT k.value FROM json_each(t.value) AS k))) AS has_route,
        -- The process that runs the head.
        (SELECT r.pid FROM sluice_runner_rows AS r WHERE r.epoch = c.claim >> 32) AS claim_pid,
        -- The process that may run the head: of several, the one that has run queues longest.

@@ -30,8 +30,7 @@ package enum OlderSchema {
         INSERT INTO sluice_rate_rows VALUES ('a', 9);
         INSERT INTO sluice_hold_rows VALUES (1, 'a/*', 'me', 'why', 1, NULL);
         INSERT INTO sluice_audit_rows VALUES (1, 1, 'me', 'Hold: queue a', 'held');
-        INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0);
-        INSERT INTO sluice_route_rows VALUES (5, 'mail/*', 'note');
+        INSERT INTO sluice_runner_rows VALUES (5, 1, 'gone', 7, 0, 0, '{}');
         INSERT INTO sluice_checkpointer VALUES (1, 5, 1, 'gone', 0, 0);
         INSERT INTO sluice_changes VALUES (1, 5, 1, 1, 'insert');
         """

@@ -76,7 +76,7 @@ struct SQLConstraintTests {
         "INSERT INTO sluice_changes (epoch, change) VALUES (1, 'wake')",
         "INSERT INTO sluice_changes (epoch, queue_id, change) VALUES (1, 1, 'gate')",
         "INSERT INTO sluice_changes (queue_id, change) VALUES (1, 'wake')",
-        "INSERT INTO sluice_runner_rows VALUES (1, 1, NULL, 0, 0, NULL)",
+        "INSERT INTO sluice_runner_rows VALUES (1, 1, NULL, 0, 0, NULL, '{}')",
         "INSERT INTO sluice_checkpointer VALUES (2, 1, 1, '', 0, NULL)",
         "INSERT INTO sluice_changes (epoch, queue_id, change) VALUES (1, 1, 'bored')",
         "UPDATE sluice_counters SET value = -1", "INSERT INTO sluice_counters VALUES ('action', 0)",

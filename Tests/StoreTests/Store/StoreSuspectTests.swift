@@ -146,7 +146,7 @@ struct StoreSuspectTests {
             """
             UPDATE sluice_counters SET value = value + 1 WHERE name = 'epoch';
             DELETE FROM sluice_runner_rows;
-            INSERT INTO sluice_runner_rows VALUES (2, 1, '', 0, 9000000000000000000, NULL);
+            INSERT INTO sluice_runner_rows VALUES (2, 1, '', 0, 9000000000000000000, NULL, '{}');
             DELETE FROM sluice_claim_rows;
             """
         )

@@ -20,7 +20,8 @@ enum QueuePhase: Equatable {
     /// What keeps a queue from moving until somebody, or a time, takes it away.
     enum Block: Equatable {
         case route
-        case gate(GateName)
+        /// The scheduler has its name apart: a phase that held a text would be copied with reference counts.
+        case gate
         case hold
         /// Another process runs its actions, one after the other.
         case taken

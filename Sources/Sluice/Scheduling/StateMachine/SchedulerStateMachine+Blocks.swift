@@ -32,11 +32,12 @@ extension SchedulerStateMachine {
         guard isOpen else { return [] }
         for opening in openings {
             guard opening.spread > .zero else {
-                lift { $0 == .gate(opening.gate) }
+                for (queue, gate) in gates where gate == opening.gate { wake(queue) }
+                wakeClaims()
                 continue
             }
             wakeClaims()
-            let queues = phases.filter { $0.value == .blocked(.gate(opening.gate)) }.keys.sorted()
+            let queues = gates.filter { $0.value == opening.gate }.keys.sorted()
             for (index, queue) in queues.enumerated() {
                 unblock(queue)
                 postpone(queue, .unwritten, until: now + opening.spread * index / queues.count)
@@ -96,6 +97,7 @@ extension SchedulerStateMachine {
         phases[queue] = nil
         blockedCount -= 1
         if block == .taken { taken.remove(queue) }
+        if block == .gate { gates[queue] = nil }
     }
 
     mutating func postpone(_ queue: QueueID, _ wait: RetryWait, until time: Duration) {

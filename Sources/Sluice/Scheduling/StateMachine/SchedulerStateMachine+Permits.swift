@@ -102,7 +102,7 @@ extension SchedulerStateMachine {
     /// Whether a hold or the closing of a gate may end by itself, or an action expire at a gate.
     var awaitsEnd: Bool {
         agenda.deadlines.time(of: .endControls) != nil
-            || phases.values.contains { if case .blocked(.gate) = $0 { true } else { false } }
+            || !gates.isEmpty
     }
 
     /// Whether what is left waits for a time, for another process, or for somebody.

@@ -23,6 +23,8 @@ package struct SchedulerStateMachine {
     var ready: Deque<QueueID> = []
     /// How many queues are blocked.
     var blockedCount = 0
+    /// The gates that blocked queues wait for.
+    var gates: [QueueID: GateName] = [:]
     /// Queues that other processes run.
     var taken = QueueLine()
     /// Those polled, until it is known whether they are free.
@@ -133,7 +135,9 @@ package struct SchedulerStateMachine {
             phases[queue] = .suspect
             if trial.isOver { makeReady(queue) } else { trial.add(suspect) }
         case .unroutable: block(queue, by: .route)
-        case .gated(let gate, isRouted: _): block(queue, by: .gate(gate))
+        case .gated(let gate, isRouted: _):
+            block(queue, by: .gate)
+            gates[queue] = gate
         case .held: block(queue, by: .hold)
         case .takenElsewhere:
             block(queue, by: .taken)

@@ -79,11 +79,12 @@ final class RunnerRegistry: TransactionSubject {
         let process = RunnerRow.text(core.identity, keptBy: core.leases.keeper)
         try connection.cached(
             """
-            INSERT INTO sluice_runner_rows (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            INSERT INTO sluice_runner_rows
+                (epoch, pid, process, nonce, lease_until_us, lease_until_boot_us, routes)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             """
         ).bind(1, next).bind(2, core.identity.pid).bind(3, process).bind(4, core.nonce)
-            .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).run()
+            .bind(5, lease.wall.microseconds).bind(6, lease.onMachine).bind(7, ShownRoute.text(routes)).run()
         core.epoch = next
         core.life.wrote(lease: lease.wall)
         isToRun = true
@@ -94,10 +95,6 @@ final class RunnerRegistry: TransactionSubject {
         try connection.cached(
             "DELETE FROM sluice_changes WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
         ).run()
-        try connection.cached(
-            "DELETE FROM sluice_route_rows WHERE epoch NOT IN (SELECT epoch FROM sluice_runner_rows)"
-        ).run()
-        try showRoutes()
         try suspectOrphans(of: [])
         try gatesAndHolds.forgetGates()
         try core.notifyRunners(.runner)
@@ -107,16 +104,9 @@ final class RunnerRegistry: TransactionSubject {
     func noteRoutes(_ routes: Set<ShownRoute>) throws(SQLiteError) {
         guard routes != self.routes else { return }
         self.routes = routes
-        try showRoutes()
-    }
-
-    private func showRoutes() throws(SQLiteError) {
         guard let epoch = core.epoch else { return }
-        try connection.cached("DELETE FROM sluice_route_rows WHERE epoch = ?1").bind(1, epoch).run()
-        for route in routes {
-            try connection.cached("INSERT INTO sluice_route_rows (epoch, pattern, kind) VALUES (?1, ?2, ?3)")
-                .bind(1, epoch).bind(2, route.pattern.rawValue).bind(3, route.kind).run()
-        }
+        try connection.cached("UPDATE sluice_runner_rows SET routes = ?2 WHERE epoch = ?1")
+            .bind(1, epoch).bind(2, ShownRoute.text(routes)).run()
     }
 
     func renewLease() throws {
@@ -176,7 +166,6 @@ final class RunnerRegistry: TransactionSubject {
     private func removeRunner(_ epoch: Int64) throws(SQLiteError) {
         try connection.cached("DELETE FROM sluice_runner_rows WHERE epoch = ?1").bind(1, epoch).run()
         try connection.cached("DELETE FROM sluice_changes WHERE epoch = ?1").bind(1, epoch).run()
-        try connection.cached("DELETE FROM sluice_route_rows WHERE epoch = ?1").bind(1, epoch).run()
     }
 
     /// Removes the other processes that have died or whose lease has ended; their actions become suspects.

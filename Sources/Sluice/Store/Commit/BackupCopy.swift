@@ -138,7 +138,7 @@ extension WriteTransaction {
         try connection.immediate {
             let living = try RunnerRow.living(connection, own: store, seenFrom: core.identity, at: now)
             try registry.suspectClaims(butOf: living)
-            for table in ["runner_rows", "route_rows", "checkpointer", "changes"].map({ "sluice_\($0)" }) {
+            for table in ["sluice_runner_rows", "sluice_checkpointer", "sluice_changes"] {
                 try connection.prepare("DELETE FROM \(table)").run()
             }
             try connection.prepare("DELETE FROM sluice_gate_rows WHERE owner IS NOT NULL").run()
