@@ -25,7 +25,7 @@ func route(
     }
 }
 
-/// Renews the token each time that an answer 401 has closed the gate.
+/// Logs in at once, and again each time that an answer 401 has closed the gate.
 ///
 /// - Parameter logIn: Returns a token; `nil` if the login has failed.
 func keepLoggedIn(
@@ -33,14 +33,24 @@ func keepLoggedIn(
     _ session: Session,
     logIn: @escaping @Sendable () async -> String?
 ) async throws {
-    for await observed in broker.events() {
-        // A gap of missed events may hide a closing.
-        if case .event(let event) = observed, event.kind != .gateClosed || event.gate != "login" { continue }
-        guard let token = await logIn() else { continue }
+    func renew() async throws {
+        guard let token = await logIn() else { return }
         await session.renewed(token)
         try await broker.openGate("login", isKept: true)
         // The actions that got the answer 401 wait for the five minutes themselves.
         let waiting = try await broker.statuses(matching: "conversation/*", in: [.retry]).map(\.queue)
         try await broker.retryNow(queues: waiting)
+    }
+
+    // Before the first login, so that no closing is missed.
+    let events = broker.events()
+    try await renew()
+    // In a new file the gate is closed. If the login has failed, an answer 401 starts the next one.
+    let isKnown = try await broker.gates().contains { $0.name == "login" }
+    if !isKnown { try await broker.openGate("login", isKept: true) }
+    for await observed in events {
+        // A gap of missed events may hide a closing.
+        if case .event(let event) = observed, event.kind != .gateClosed || event.gate != "login" { continue }
+        try await renew()
     }
 }

@@ -59,7 +59,7 @@ import Testing
         let broker = try await site.broker()
         let (server, session) = (Server(), Session())
         try route(broker, session) { _, token in server.answer(to: token) }
-        try await broker.openGate("login", isKept: true)
+        // In a new file nobody has opened the gate.
         let login = Task { try await keepLoggedIn(broker, session) { server.logIn() } }
         try await until { broker.fileEngine.store.interest.isAny }
         for number in 0..<30 {
@@ -76,6 +76,29 @@ import Testing
         let (calls, logins) = server.counts
         let most = 30 + 10 * (30 / Server.callsOfToken + 1)
         #expect(calls <= most, "\(calls) calls, \(logins) logins")
+        await broker.close()
+    }
+
+    @Test("If the first login fails, an answer 401 starts the next one, also in a new file")
+    func firstLoginFails() async throws {
+        let site = try Site()
+        let broker = try await site.broker()
+        let (server, session) = (Server(), Session())
+        try route(broker, session) { _, token in server.answer(to: token) }
+        let tries = Mutex(0)
+        let login = Task {
+            try await keepLoggedIn(broker, session) {
+                let isFirst = tries.withLock { count in
+                    count += 1
+                    return count == 1
+                }
+                return isFirst ? nil : server.logIn()
+            }
+        }
+        try await broker.enqueue(SendMessage(conversation: "1", text: ""))
+        try await running(broker) { try await until { broker.statistics.succeeded == 1 } }
+        login.cancel()
+        #expect(tries.withLock { $0 } == 2)
         await broker.close()
     }
 
