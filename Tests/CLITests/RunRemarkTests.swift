@@ -33,6 +33,16 @@ import Testing
         #expect(second.status == .exited(0) && second.errors.isEmpty, "\(second)")
     }
 
+    @Test("A new file is none of others while another process opens it too")
+    func newTogether() async throws {
+        let place = try Workplace()
+        // So far the other process has come: the file has a page, and no table.
+        _ = try await place.sql("PRAGMA journal_mode = WAL")
+        let run = try await place.sluice("run", "--exec", "true", "--until-empty")
+        #expect(run.status == .exited(0) && !run.errors.contains("tables of others"), "\(run)")
+        #expect(run.errors.contains("\(place.path) is new"), "\(run)")
+    }
+
     @Test("It says that more could run than there are processors")
     func processors() async throws {
         let place = try Workplace()

@@ -4,14 +4,19 @@ package import SluiceSQLite
 ///
 /// Each step and its record in `sluice_migrations` are one transaction; a kill leaves whole steps.
 package struct Migrator {
+    /// What a file was before the tables of the queues were created in it.
+    package enum Origin: Sendable {
+        case queues
+        case empty
+        /// It has tables of others.
+        case others
+    }
+
     package let migrations: [Migration]
     package init(migrations: [Migration] = Migration.all) { self.migrations = migrations }
 
     /// Refuses a newer file, and one that lacks steps unless `makesMissing`; writes nothing.
-    ///
-    /// - Returns: Whether the file has tables of the queues.
-    @discardableResult
-    package func check(_ connection: Connection, makesMissing: Bool = true) throws -> Bool {
+    package func check(_ connection: Connection, makesMissing: Bool = true) throws {
         let applied = try applied(connection)
         guard makesMissing || applied.count >= migrations.count else {
             throw SluiceError(
@@ -21,7 +26,7 @@ package struct Migrator {
                     : "\(connection.path) is of an older version of Sluice; an enqueue or a run updates it"
             )
         }
-        guard let newest = applied.last, newest.number > migrations.count else { return !applied.isEmpty }
+        guard let newest = applied.last, newest.number > migrations.count else { return }
         throw SluiceError(
             .newerSchema,
             """
@@ -31,11 +36,25 @@ package struct Migrator {
         )
     }
 
-    package func migrate(_ connection: Connection, now: Timestamp) throws {
-        guard try applied(connection).count < migrations.count else { return }
+    /// - Returns: What the file was before its first step.
+    @discardableResult
+    package func migrate(_ connection: Connection, now: Timestamp) throws -> Origin {
+        guard try applied(connection).count < migrations.count else { return .queues }
+        var origin = Origin.queues
         for migration in migrations {
-            try connection.immediate { try apply(migration, connection, now: now) }
+            try connection.immediate {
+                // In the transaction: another process may open the same new file at the same time.
+                if migration.number == migrations.first?.number { origin = try self.origin(of: connection) }
+                try apply(migration, connection, now: now)
+            }
         }
+        return origin
+    }
+
+    private func origin(of connection: Connection) throws -> Origin {
+        guard try applied(connection).isEmpty else { return .queues }
+        let others = try connection.prepare("SELECT 1 FROM sqlite_schema WHERE name <> 'sluice_migrations'")
+        return try others.hasRow() ? .others : .empty
     }
 
     /// Applies a step, unless it is applied, in a transaction that another migrator has begun (trait `GRDB`).

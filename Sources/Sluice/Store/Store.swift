@@ -9,7 +9,7 @@ internal import Synchronization
 package final class Store: Sendable {
     package let location: DatabaseFile.Location
     /// What the file was before this opening.
-    package let origin: DatabaseFile.Origin
+    package let origin: Migrator.Origin
     let file: DatabaseFile
     let writer: Writer
     let clock: any BrokerClock

@@ -31,6 +31,20 @@ struct MigratorTests {
         #expect(connection.totalChanges == changes)
     }
 
+    @Test("It says what the file was before: new, of others, or with queues, also if another was faster")
+    func origin() throws {
+        let now = Timestamp(microseconds: 5)
+        let connection = try Connection(path: ":memory:", mode: .create)
+        #expect(try Migrator().migrate(connection, now: now) == .empty)
+        #expect(try Migrator().migrate(connection, now: now) == .queues)
+        let others = try Connection(path: ":memory:", mode: .create)
+        try others.execute("CREATE TABLE own (a)")
+        #expect(try Migrator().migrate(others, now: now) == .others)
+        let older = try Connection(path: ":memory:", mode: .create)
+        _ = try Migrator(migrations: [Migration.all[0]]).migrate(older, now: now)
+        #expect(try Migrator().migrate(older, now: now) == .queues)
+    }
+
     @Test("No CHECK has an IN of more than two values, of which SQLite builds a table at each insert")
     func checks() throws {
         let connection = try Connection(path: ":memory:", mode: .create)

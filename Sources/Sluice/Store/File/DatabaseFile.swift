@@ -22,14 +22,6 @@ package struct DatabaseFile {
         }
     }
 
-    /// What the file was before it was opened.
-    package enum Origin: Sendable {
-        case queues
-        case empty
-        /// The tables of the queues were added to those of others.
-        case others
-    }
-
     /// SQLite 3.37, for STRICT tables.
     static let oldestLibraryVersion = 3_037_000
     /// The writer's page cache in KiB: measured to double the rate at 10,000 queues, by the order's index.
@@ -47,7 +39,7 @@ package struct DatabaseFile {
         self.options = options.file
     }
 
-    func open(now: Timestamp) throws(SluiceError) -> (connection: Connection, origin: Origin) {
+    func open(now: Timestamp) throws(SluiceError) -> (connection: Connection, origin: Migrator.Origin) {
         do {
             try checkLibrary()
             switch location {
@@ -81,7 +73,7 @@ package struct DatabaseFile {
         return connection
     }
 
-    private func openFile(_ path: String, now: Timestamp) throws -> (Connection, Origin) {
+    private func openFile(_ path: String, now: Timestamp) throws -> (Connection, Migrator.Origin) {
         try StaleSideFiles.remove(besides: path)
         let hasWAL = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: path, mode: .write, vfs: vfs)
@@ -93,16 +85,16 @@ package struct DatabaseFile {
             let fault = "keeps its text in UTF-16, which sorts by other bytes"
             throw SluiceError(.unsupportedDatabase, "\(path) \(fault); use a file of its own")
         }
-        let hasQueues = try Migrator().check(connection, makesMissing: options.makesMissing)
+        try Migrator().check(connection, makesMissing: options.makesMissing)
         connection.harden()
         if isNew { try connection.set(Pragma("auto_vacuum", "INCREMENTAL", answers: "2")) }
         try prepare(connection)
         try setLog(connection)
         try set(Self.filePragmas + Self.commonPragmas, connection)
         connection.countWALFrames()
-        try Migrator().migrate(connection, now: now)
+        let origin = try Migrator().migrate(connection, now: now)
         connection.setCheckpointOnClose(true)
-        return (connection, hasQueues ? .queues : isNew ? .empty : .others)
+        return (connection, origin)
     }
 
     private func set(_ pragmas: [Pragma], _ connection: Connection) throws {
