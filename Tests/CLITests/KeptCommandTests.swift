@@ -142,6 +142,9 @@ import Testing
         let keeper = try #require(owner.split(separator: " ").last.flatMap { pid_t($0) })
         #expect(kill(keeper, 0) == 0)
         #expect(try await place.sluice("doctor").output.contains("process \(keeper) ends its commands"))
+        // It runs until its command has ended, also for acts.
+        let edit = try await place.sluice("edit", "1", "--payload", "2", "--unless-running")
+        #expect(edit.status == .exited(1) && edit.output == "1 runs and is left as it is\n", "\(edit)")
         // What it did not run waits for a run, and not for the keeper.
         try await place.enqueue("r")
         #expect(try await place.queues().last?["because"] as? String == "broker stopped")

@@ -1,6 +1,8 @@
 /// What senders and operators do, as transactions of the store.
 extension FileEngine {
     package func perform(_ act: Act) async throws(SluiceError) -> ActResult {
+        // A broker that runs the queues does so with each renewal of its lease.
+        if act.kind.dependsOnClaims, !isRunning { try await store.deleteClaimsOfEnded() }
         switch act {
         case .cancel(.action(let action)): return cancelled(action, try await store.cancel(action))
         case .cancel(.tag(let tag)): return try await cancel(.tag(tag, in: nil))
@@ -53,6 +55,20 @@ extension FileEngine {
 
     package func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
         try await store.audit(act, by: person, result: result)
+    }
+}
+
+extension Act.Kind {
+    /// Whether it does something else to an action that runs.
+    fileprivate var dependsOnClaims: Bool {
+        switch self {
+        case .cancel, .cancelAll, .move, .moveToFront, .edit, .reschedule, .setExpiry, .skipHead, .retryNow,
+            .runNow:
+            true
+        case .setTag, .hold, .endHolds, .endHold, .openGate, .closeGate, .requeue, .requeueAtEnd, .requeueAll,
+            .purge, .purgeAll:
+            false
+        }
     }
 }
 

@@ -20,21 +20,34 @@ extension Store {
         _ form: QueuePattern.Form,
         limit: Int
     ) async throws(SluiceError) -> [ActionSummary] {
-        try await read { connection in
-            try OrderReader(connection: connection).actions(form, limit: limit).compactMap { action in
+        let now = clock.now
+        return try await read { [nonce, identity] connection in
+            // The claims of dead processes, which the view shows too, are not runs.
+            let living = try RunnerRow.living(connection, own: nonce, seenFrom: identity, at: now)
+            let runs = Set(
+                try connection.cached(
+                    """
+                    SELECT action_id FROM sluice_claim_rows
+                    WHERE claim >> 32 IN (SELECT value FROM json_each(?1))
+                    """
+                ).bind(1, RunnerRow.epochs(living)).all { $0.int64(0) }
+            )
+            return try OrderReader(connection: connection).actions(form, limit: limit).compactMap { action in
                 try connection.cached(
                     """
                     SELECT id, queue, kind, sort_key, attempts, running_since, next_attempt_at, not_before,
                            enqueued_at, last_error, payload FROM sluice_actions WHERE id = ?1
                     """
                 ).bind(1, action.rawValue).first {
-                    ActionSummary(
+                    let hasClaim = !$0.isNull(5)
+                    let isRun = runs.contains(action.rawValue)
+                    return ActionSummary(
                         id: ActionID(rawValue: $0.int64(0)),
                         queue: QueueName($0.text(1)),
                         kind: $0.text(2),
                         sortKey: $0.optionalText(3),
-                        attempts: $0.count(4),
-                        runningSince: $0.date(5),
+                        attempts: $0.count(4) - (hasClaim && !isRun ? 1 : 0),
+                        runningSince: isRun ? $0.date(5) : nil,
                         nextAttemptAt: $0.date(6),
                         notBefore: $0.date(7),
                         enqueuedAt: $0.date(8) ?? .distantPast,

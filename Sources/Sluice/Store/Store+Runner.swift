@@ -65,4 +65,19 @@ extension Store {
         }
         if hasAnyGone { try await write(sync: .later) { try $0.registry.takeOffDead() } }
     }
+
+    /// Deletes the claims of processes that have certainly ended: an act then finds their actions waiting.
+    ///
+    /// A claim of a process that may live, or whose commands its keeper still ends, stays. If it finds none
+    /// to delete, it writes nothing and takes no lock.
+    func deleteClaimsOfEnded() async throws(SluiceError) {
+        let isNeeded = try await read { [nonce, identity] connection in
+            let ended = try RunnerRow.ended(connection, own: nonce, seenFrom: identity)
+            guard !ended.isEmpty else { return false }
+            return try connection.cached(
+                "SELECT 1 FROM sluice_claim_rows WHERE claim >> 32 IN (SELECT value FROM json_each(?1))"
+            ).bind(1, RunnerRow.epochs(ended)).hasRow()
+        }
+        if isNeeded { try await write(sync: .later) { try $0.registry.deleteClaimsOfEnded() } }
+    }
 }

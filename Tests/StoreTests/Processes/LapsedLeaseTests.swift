@@ -42,6 +42,29 @@ import Testing
         #expect(try runners == ["2"])
     }
 
+    @Test("G3, G7: before an act the claims of a process that has certainly ended go, and its row stays")
+    func ended() async throws {
+        let c = try await StoreFixture.process(3, on: file, clock: clock, isRunning: false)
+        try await a.store.add("x", in: "q")
+        let action = try await a.store.take("q").receipt.action
+        let rows = "SELECT epoch || ' ' || pid || ' ' || lease_until_us FROM sluice_runner_rows ORDER BY pid"
+        let before = try a.rows(rows)
+        // Nobody can tell from its lease whether it has died.
+        clock.advance(by: .seconds(60))
+        try await c.store.deleteClaimsOfEnded()
+        #expect(try a.row("SELECT count(*) FROM sluice_claim_rows") == "1")
+        #expect(try await c.store.reschedule(action, notBefore: nil) == .running)
+        // The machine has started again since.
+        try a.execute(
+            "UPDATE sluice_runner_rows SET process = 'another start-of-the machine' WHERE pid = 1"
+        )
+        try await c.store.deleteClaimsOfEnded()
+        #expect(try a.row("SELECT count(*) FROM sluice_claim_rows") == "0")
+        #expect(try a.row("SELECT action_id FROM sluice_state_rows WHERE is_suspect = 1") == "\(action)")
+        #expect(try a.rows(rows) == before)
+        #expect(try await c.store.cancel(action) == .done)
+    }
+
     @Test("G3: one that was stopped keeps its claims after its lease, while the keeper of its commands lives")
     func stopped() {
         let parent = ProcessIdentity.of(Int64(getppid()))
