@@ -1,4 +1,5 @@
 #if CommandLineTool
+import Subprocess
 import TestSupport
 import Testing
 
@@ -56,6 +57,30 @@ import Testing
         let screen = try await screen(place, "dead list")
         #expect(screen.contains("exited with 65: no such room"), "\(screen)")
         expectSeconds(screen)
+    }
+
+    @Test("hold answers with a sentence, and into a pipe with the number alone")
+    func hold() async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/a")
+        let screen = try await screen(place, "hold mail/a")
+        #expect(screen.contains("mail/a is paused by hold 1"), "\(screen)")
+        #expect(try await place.sluice("hold", "mail/a").output == "2\n")
+    }
+
+    @Test("queues shows when the next attempt is and why, beside a name of usual length")
+    func retry() async throws {
+        let place = try Workplace()
+        try await place.enqueue("conversation/42", "conversation/2026/11/4711")
+        let script = "echo no answer from the server >&2; exit 3"
+        let times = ["--retry-delay", "1h", "--retry-limit", "1h", "--deadline", "30s"]
+        let drain = try await Tool.run(["drain", "--file", place.path, "--exec", script] + times)
+        try #require(drain.status == .exited(10), "\(drain)")
+        let screen = try await screen(place, "queues")
+        #expect(
+            screen.contains(#/conversation/42 .*  retry in [0-9]+ (s|min|h); exited with 3/#),
+            "\(screen)"
+        )
     }
 
     @Test("queues has room for its reason beside a long name and a long kind")

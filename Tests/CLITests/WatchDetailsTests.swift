@@ -106,6 +106,32 @@ import Testing
         #expect(wide[1].split(separator: "  ").last?.count == 200)
     }
 
+    @Test("On a terminal a reason has durations, and other columns come only when it is whole")
+    func reasons() {
+        let error = "exited with 3: the server has not answered"
+        let retry = queue("conversation/42", [.retry(until: Self.date(120))], error: error)
+        let whole = "retry in 2 min; \(error)"
+        for names in [[], ["conversation/2026/11/29/4711"]] {
+            let queues = [retry] + names.map { queue($0, [.ready]) }
+            let table = QueueStatus.table(queues, isShort: true, at: Self.now)
+            var before = 0
+            for width in 60...160 {
+                let lines = table.lines(width: width)
+                let reason = lines[1].firstRange(of: "retry in").map { lines[1][$0.lowerBound...] } ?? ""
+                let shown = reason == whole ? reason.count : max(reason.count - 1, 0)
+                #expect(shown >= before || !names.isEmpty, "\(width) \(lines)")
+                #expect(!lines[0].contains("KIND") || shown == whole.count, "\(width) \(lines)")
+                before = shown
+            }
+            #expect(before == whole.count)
+            let narrow = table.lines(width: 80)
+            #expect(narrow[1].hasPrefix("conversation/42  "), "\(narrow)")
+            #expect(narrow[1].contains("retry in 2 min; exited with 3"), "\(narrow)")
+        }
+        let piped = QueueStatus.table([retry], isShort: false, at: Self.now).lines(width: nil)
+        #expect(piped[1].contains("waiting for retry until 1970-01-12T13:48:40.000000Z; exited with 3"))
+    }
+
     @Test("Names are cut no more than is needed, and an error that must be whole goes on in further lines")
     func room() {
         let table = QueueStatus.table([

@@ -7,10 +7,11 @@ extension QueueStatus {
     /// The longest reason in a table.
     private static let reasonWidth = 200
 
-    /// - Parameter isShort: Whether times are to the second.
+    /// - Parameter isShort: Whether ages and reasons are as `watch` shows them, with durations of one unit.
     static func table(
         _ queues: some Sequence<QueueStatus>,
-        isShort: Bool = Terminal.columns != nil
+        isShort: Bool = Terminal.columns != nil,
+        at now: Date = Date()
     ) -> Table {
         var table = Table([
             .init(heading: "QUEUE", cut: .middle), .init(heading: "DEPTH", isNumber: true),
@@ -21,12 +22,14 @@ extension QueueStatus {
             .init(heading: "BECAUSE", cut: .end),
         ])
         for queue in queues {
-            let reason = DisplayWidth.cut(Visible.text(queue.briefReason(isShort: isShort)), reasonWidth)
+            let text = queue.briefReason(at: isShort ? now : nil)
+            let age = queue.oldestAge(at: now)
             table.add(
                 [
                     queue.queue.rawValue, String(queue.depth), queue.state.rawValue,
                     queue.head?.description ?? "", queue.headKind ?? "", String(queue.attempt),
-                    Times.span(queue.oldestAge()), reason,
+                    isShort ? Times.short(age) : Times.span(age),
+                    DisplayWidth.cut(Visible.text(text), reasonWidth),
                 ],
                 styles: [2: Paint.style(of: queue.state)].compactMapValues { $0 }
             )

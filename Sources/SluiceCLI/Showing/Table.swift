@@ -8,7 +8,7 @@ struct Table {
         var cut: Cut?
         /// Whether its values have times, which a terminal shows to the second.
         var hasTimes = false
-        /// Whether a terminal leaves it out if the last column has little room.
+        /// Whether a terminal leaves it out if the last column needs its room.
         var isExtra = false
     }
 
@@ -16,7 +16,7 @@ struct Table {
     enum Cut {
         /// A long name keeps its end.
         case middle
-        /// The last column takes the room that the others leave.
+        /// The last column takes the room that the others leave, and extra columns only what it leaves.
         case end
         /// Nothing: the last column goes on in lines of its own.
         case wrapped
@@ -94,7 +94,8 @@ struct Table {
     private func narrower(_ width: Int) -> Table? {
         let natural = widths(of: [columns.map(\.heading)] + rows.map { toSecond($0.cells) })
         let room = room(besideNamesOf: Self.usualName, natural, width)
-        guard room < min(natural.last ?? 0, Self.leastEnd) else { return nil }
+        let end = natural.last ?? 0
+        guard room < (columns.last?.cut == .end ? end : min(end, Self.leastEnd)) else { return nil }
         let extra = columns.indices.filter { columns[$0].isExtra }
         let isEmpty = { (column: Int) in rows.allSatisfy { $0.cells[column].isEmpty } }
         guard let column = extra.first(where: isEmpty) ?? extra.last else { return nil }
@@ -121,7 +122,9 @@ struct Table {
     /// Cuts long values, names first and no more than is needed, so that the last column has room.
     private func fit(_ rows: [[String]], _ width: Int) -> [[String]] {
         let natural = widths(of: rows)
-        let end = min(natural.last ?? 0, columns.last?.cut == .wrapped ? 0 : Self.leastEnd)
+        let whole = columns.last?.cut == .wrapped ? 0 : natural.last ?? 0
+        let hasRoom = room(besideNamesOf: Self.usualName, natural, width) >= whole
+        let end = hasRoom ? whole : min(whole, Self.leastEnd)
         var (least, most) = (Self.leastName, max(natural.dropLast().max() ?? 0, Self.leastName))
         // The widest names that leave that room.
         while least < most {

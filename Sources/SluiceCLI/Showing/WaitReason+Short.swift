@@ -53,12 +53,8 @@ extension WaitReason {
 
 extension QueueStatus {
     /// The text of ``QueueStatus/reason`` for one line; as ``WaitReason/brief(at:)``.
-    ///
-    /// - Parameter isShort: Whether times are to the second.
-    func briefReason(at now: Date? = nil, isShort: Bool = false) -> String {
-        var first = because.first?.brief(at: now) ?? ""
-        // The reason of a parked queue has no time, and may quote one of the error.
-        if isShort, state != .parked { first = Times.toSecond(first) }
+    func briefReason(at now: Date? = nil) -> String {
+        let first = because.first?.brief(at: now) ?? ""
         return untoldError.map { "\(first); \(WaitReason.end(of: $0))" } ?? first
     }
 }
