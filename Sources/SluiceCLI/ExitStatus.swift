@@ -56,9 +56,10 @@ enum ExitStatus: Int32 {
           1   run --until-empty, run --for, drain: actions are left, in queues
               that are parked, held or at a closed gate; 1 wins over 10;
               doctor: it has found a problem;
-              otherwise: the named action, queue or hold does not exist, or it
-              runs and is not changed; if --queue, --tag or --all finds nothing
-              to do, the status is 0
+              otherwise: the named action, queue or hold does not exist (a queue
+              exists while it has actions), or it runs and is not changed; if
+              --queue, --tag or --all finds nothing to do, the status is 0, and
+              so it is for an empty list
           10  run --for, drain: work is left that could run, is due later, or runs
               in another process
           11  done (an action is stored, for example), but standard output could

@@ -18,15 +18,54 @@ import Testing
     func retry() async throws {
         let place = try await parked()
         let other = try await place.sluice("retry", "--queue", "other")
-        #expect(other.output == "0 queues are tried again\n")
+        #expect(other.status == .exited(0) && other.output == "0 queues are tried again\n", "\(other)")
         #expect(other.errors == "sluice: no queue that has actions matches 'other'\n")
         let number = try await place.sluice("retry", "1")
+        #expect(number.status == .exited(1), "\(number)")
         #expect(number.errors.contains("'1': `sluice show 1` names the queue of an action"))
         #expect(try await place.queues().first?["state"] as? String == "parked")
         let result = try await place.sluice("retry", "--all", "--json")
         #expect(result.status == .exited(0))
         #expect(try result.objects().first?["queues"] as? Int == 1)
         #expect(try await place.queues().first?["state"] as? String == "stopped")
+    }
+
+    @Test(
+        "A queue that is named and has no actions ends a verb with 1; that an option finds none does not",
+        arguments: ["retry", "remove"]
+    )
+    func noSuchQueue(verb: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/a")
+        for (words, status) in [
+            (["nosuch"], 1), (["nosuch/*"], 1), (["--queue", "nosuch"], 0), (["mail/a"], 0),
+        ] as [([String], Int32)] {
+            let result = try await Tool.run([verb, "--file", place.path] + words)
+            #expect(result.status == .exited(status), "\(words) \(result)")
+            #expect(result.errors.contains("no queue that has actions") == (words.last != "mail/a"))
+        }
+        let empty = try await Tool.run([verb, "--file", place.path, "--all"])
+        #expect(empty.status == .exited(0), "\(empty)")
+    }
+
+    @Test("retry says what still keeps a queue: it ends no hold and opens no gate")
+    func retryHeld() async throws {
+        let place = try await parked()
+        _ = try await place.sluice("hold", "--all", "--by", "ops", "--reason", "server moves")
+        let retried = try await place.sluice("retry", "q")
+        #expect(retried.output == "1 queue is tried again\n", "\(retried)")
+        #expect(retried.errors == "sluice: q does not start: held by ops: server moves\n", "\(retried)")
+        let again = try await place.sluice("retry", "q")
+        #expect(again.output == "0 queues are tried again\n", "\(again)")
+        #expect(
+            again.errors == "sluice: no retry or parking to end: q, held by ops: server moves\n",
+            "\(again)"
+        )
+        let all = try await place.sluice("retry", "--all")
+        #expect(all.errors.contains("1 queue does not start, held or at a gate"), "\(all)")
+        _ = try await place.sluice("resume", "--all")
+        let free = try await place.sluice("retry", "q")
+        #expect(free.errors == "sluice: no retry or parking to end: q, broker stopped\n", "\(free)")
     }
 
     @Test("remove takes away the actions that it names, and says which were not there")

@@ -11,11 +11,16 @@ extension Broker {
     /// Says that no queue that has actions matches any of the patterns, which may be a slip.
     ///
     /// - Parameter effect: What follows from it.
-    func remarkIfNone(matches patterns: [QueuePattern], _ effect: String = "") async throws {
-        for pattern in patterns where try await hasQueues(matching: pattern) { return }
-        if patterns.contains(.all) { return Terminal.remark("no queue has actions") }
+    /// - Returns: Whether none matches.
+    @discardableResult
+    func remarkIfNone(matches patterns: [QueuePattern], _ effect: String = "") async throws -> Bool {
+        for pattern in patterns where try await hasQueues(matching: pattern) { return false }
         let names = patterns.map { "'\(Visible.text($0.rawValue))'" }.joined(separator: " or ")
-        Terminal.remark("no queue that has actions matches \(names)\(effect)")
+        Terminal.remark(
+            patterns.contains(.all)
+                ? "no queue has actions" : "no queue that has actions matches \(names)\(effect)"
+        )
+        return true
     }
 
     /// Returns the processes that hold the write lock, as far as they are known.

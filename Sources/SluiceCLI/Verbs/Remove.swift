@@ -59,9 +59,14 @@ struct Remove: AsyncParsableCommand {
         guard let pattern else {
             return try await output.perform(words.map { .cancel(.action(try ActionID.argument($0))) }, store)
         }
-        try await output.perform([.cancel(.queues(try pattern.form()))], store) {
-            try await $0.remarkIfNone(matches: [pattern])
+        let act = Act.cancel(.queues(try pattern.form()))
+        let isUnknown = try await store.withBroker { broker in
+            let isUnknown = try await broker.remarkIfNone(matches: [pattern])
+            try await output.perform(act, broker)
+            return isUnknown
         }
+        // As a number that does not exist.
+        if isUnknown, !words.isEmpty { throw Failure(.leftover) }
     }
 }
 #endif
