@@ -4,16 +4,12 @@ internal import Sluice
 
 /// Options that select the rows of a listing.
 struct Selection: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
-        completion: .queueNames
-    )
-    var queue = "*"
+    @OptionGroup var queues: ShownQueues
 
     @Option(help: ArgumentHelp("The most that are listed.", valueName: "number"))
     var limit = 1_000
 
-    var pattern: QueuePattern { QueuePattern(queue) }
+    var pattern: QueuePattern { queues.pattern }
 
     /// One more than is shown, to see whether rows are left out.
     var readLimit: Int { limit + 1 }

@@ -65,15 +65,33 @@ struct SluiceCommand: AsyncParsableCommand {
     static let version = "0.1.0-dev"
 
     /// Reports an unknown verb and suggests others; the parser would complain about its options instead.
-    private static func checkVerb(_ word: String?) throws(Failure) {
-        guard let word, !word.hasPrefix("-"), word != "help" else { return }
+    private static func checkVerb(_ arguments: some Collection<String>) throws(Failure) {
+        guard let word = arguments.first, !word.hasPrefix("-"), word != "help" else { return }
         let verbs = configuration.subcommands.compactMap { $0._commandName }
-        guard !verbs.contains(word) else { return }
+        guard !verbs.contains(word) else { return try checkInnerVerb(of: word, arguments.dropFirst()) }
         let meant = Verbs.meant(by: word, among: verbs)
         throw Failure(
             .usage,
             "there is no verb '\(word)'" + (meant.map { "; did you mean \($0)?" } ?? ";")
                 + " `sluice --help` lists all"
+        )
+    }
+
+    /// The same for a verb that has verbs, such as `dead`.
+    private static func checkInnerVerb(of verb: String, _ words: some Collection<String>) throws(Failure) {
+        let command = configuration.subcommands.first { $0._commandName == verb }
+        let verbs = command?.configuration.subcommands.compactMap { $0._commandName } ?? []
+        guard !verbs.isEmpty, let word = Verbs.innerVerb(in: words) else { return }
+        if verbs.contains(word) {
+            // After an option the parser would take it for an argument of the default verb, such as a queue.
+            guard words.first != word else { return }
+            throw Failure(.usage, "'\(word)' is given right after '\(verb)': `sluice \(verb) \(word) --help`")
+        }
+        let meant = Verbs.meant(by: word, among: verbs, of: verb)
+        throw Failure(
+            .usage,
+            "there is no verb '\(verb) \(word)'" + (meant.map { "; did you mean \($0)?" } ?? ";")
+                + " `sluice \(verb) --help` lists all"
         )
     }
 
@@ -108,7 +126,7 @@ struct SluiceCommand: AsyncParsableCommand {
         do {
             Surroundings.prepare()
             try Surroundings.checkArguments()
-            try checkVerb(CommandLine.arguments.dropFirst().first)
+            try checkVerb(CommandLine.arguments.dropFirst())
             // Without them, any verb would wait for ever or trap, without a word.
             try Threads.check()
             try Descriptors.check()

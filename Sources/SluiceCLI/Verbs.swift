@@ -26,6 +26,19 @@ enum Verbs {
         "top": "'watch'", "version": "'--version'",
     ]
 
+    /// Words of other tools for the verbs of a verb.
+    private static let innerSynonyms: [String: [String: String]] = [
+        "dead": [
+            "remove": "purge", "delete": "purge", "rm": "purge", "clear": "purge", "retry": "requeue",
+            "restore": "requeue", "run": "requeue", "ls": "list", "queues": "list", "actions": "list",
+            "info": "show", "peek": "show",
+        ],
+        "gate": [
+            "shut": "close", "lock": "close", "stop": "close", "hold": "close", "unlock": "open",
+            "start": "open", "resume": "open", "ls": "list", "show": "list", "status": "list",
+        ],
+    ]
+
     /// Options of other tools, without their dashes; no verb has one of these names.
     private static let options: [String: String] = [
         "j": "--concurrency", "P": "--concurrency", "jobs": "--concurrency", "workers": "--concurrency",
@@ -66,8 +79,9 @@ enum Verbs {
             return "the queue is given as the argument here: `sluice \(verb) '\(Visible.text(queue))'`"
         }
         let word = arguments.first { message.contains("'\($0)' is no number as the tool shows it") }
-        if message.contains("nexpected argument") || word != nil, hasOption {
-            return "queues are given with --queue here"
+        if message.contains("nexpected argument") || word != nil, hasOption || isArgument {
+            return isArgument
+                ? "it takes one queue, or a prefix that ends in /*" : "queues are given with --queue here"
         }
         guard let word, Int(word) == nil, argument == "id" else { return nil }
         let list = words.first == "dead" ? "dead list" : "actions"
@@ -99,13 +113,39 @@ enum Verbs {
         return nil
     }
 
+    /// Returns the word that stands where a verb with verbs of its own, such as `dead`, expects one of them.
+    static func innerVerb(in words: some Sequence<String>) -> String? {
+        var isValue = false
+        for word in words {
+            if isValue {
+                isValue = false
+            } else if ["--file", "-f", "--postgres", "--schema"].contains(word) {
+                isValue = true
+            } else {
+                return word.hasPrefix("-") ? nil : word
+            }
+        }
+        return nil
+    }
+
+    /// Returns the similar verb of a verb, in quotes; `nil` if none is similar.
+    static func meant(by word: String, among verbs: [String], of verb: String) -> String? {
+        if let synonym = innerSynonyms[verb]?[word.lowercased()] { return "'\(verb) \(synonym)'" }
+        guard let near = nearest(to: word, among: verbs) else { return nil }
+        return "'\(verb) \(near)'"
+    }
+
     /// Returns the similar verbs, in quotes; `nil` if none is similar.
     static func meant(by word: String, among verbs: [String]) -> String? {
         if let synonym = synonyms[word.lowercased()] { return synonym }
+        return nearest(to: word, among: verbs).map { "'\($0)'" }
+    }
+
+    private static func nearest(to word: String, among verbs: [String]) -> String? {
         let near = verbs.map { (verb: $0, distance: distance(word.lowercased(), $0)) }
             .min { $0.distance < $1.distance }
         guard let near, near.distance <= max(near.verb.count / 3, 1) else { return nil }
-        return "'\(near.verb)'"
+        return near.verb
     }
 
     /// Returns how many letters must be changed, added or left out.

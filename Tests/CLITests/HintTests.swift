@@ -7,8 +7,7 @@ import Testing
     @Test(
         "A verb that takes queues by an option says so when it gets one as its argument",
         arguments: [
-            "run --exec true", "drain --exec true", "queues", "actions",
-            "export", "watch", "dead list", "dead requeue", "dead purge",
+            "run --exec true", "drain --exec true", "export", "dead requeue", "dead purge",
         ]
     )
     func byOption(verb: String) async throws {
@@ -33,6 +32,44 @@ import Testing
 
     @Test("A verb that takes numbers alone says which verb lists them")
     func byNumber() async throws {
+    @Test(
+        "A verb that takes one queue says so when it gets two",
+        arguments: ["hold", "pause", "retry", "show", "skip", "remove", "queues", "actions", "dead list"]
+    )
+    func two(verb: String) async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/a")
+        let result = try await Tool.run(verb.words + ["--file", place.path, "mail/a", "mail/b"])
+        #expect(result.status == .exited(64), "\(result)")
+        let hint = "it takes one queue, or a prefix that ends in /*"
+        #expect(result.errors.hasSuffix("sluice: \(hint)\n"), "\(result)")
+    }
+
+    @Test("A verb of a verb that is not there is answered with the one that is meant")
+    func innerVerbs() async throws {
+        let place = try Workplace()
+        try await place.enqueue("mail/a")
+        let file = ["--file", place.path]
+        for (words, meant) in [
+            (["dead", "remove", "1"], "'dead purge'"), (["dead", "requeu", "1"], "'dead requeue'"),
+            (["gate", "shut", "x"], "'gate close'"), (["gate"] + file + ["shut", "x"], "'gate close'"),
+        ] {
+            let result = try await Tool.run(words.contains("--file") ? words : words + file)
+            #expect(result.status == .exited(64), "\(result)")
+            #expect(result.errors.contains("; did you mean \(meant)? `sluice"), "\(result)")
+            #expect(result.errors.split(separator: "\n").count == 1, "\(result)")
+        }
+        let none = try await Tool.run(["dead", "mail/a"] + file)
+        #expect(none.errors == "sluice: there is no verb 'dead mail/a'; `sluice dead --help` lists all\n")
+        let late = try await Tool.run(["dead"] + file + ["list"])
+        #expect(late.status == .exited(64), "\(late)")
+        #expect(late.errors == "sluice: 'list' is given right after 'dead': `sluice dead list --help`\n")
+        for words in [["dead"], ["gate"], ["gate", "list"], ["dead", "--json"]] {
+            let result = try await Tool.run(words + file)
+            #expect(result.status == .exited(0), "\(words) \(result)")
+        }
+    }
+
         let place = try Workplace()
         try await place.enqueue("mail/a")
         for (verb, list) in [

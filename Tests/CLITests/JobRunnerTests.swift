@@ -88,12 +88,9 @@ import Testing
         #expect(try await place.actions().count == 1)
     }
 
-    @Test(
-        "A queue as an argument leads to --queue",
-        arguments: ["queues", "actions", "export"]
-    )
-    func queueArgument(verb: String) async throws {
-        let result = try await Tool.run([verb, "--file", "q.sqlite", "a.example"])
+    @Test("A queue as an argument leads to --queue")
+    func queueArgument() async throws {
+        let result = try await Tool.run(["export", "--file", "q.sqlite", "a.example"])
         #expect(
             result.status == .exited(64) && result.errors.contains("given with --queue here"),
             "\(result)"

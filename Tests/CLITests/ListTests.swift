@@ -79,12 +79,15 @@ import Testing
         let all = try await place.sluice("actions", "--json", "--queue", "a/*", "--limit", "3")
         #expect(try all.objects().map { $0["id"] as? Int } == [2, 5, 3])
         #expect(all.errors == "")
-        for arguments in [["--queue", "a*"], ["--limit", "0"]] {
+        for arguments in [["--queue", "a*"], ["a*"], ["a", "--queue", "a"], ["--limit", "0"]] {
             let wrong = try await Tool.run(["queues", "--file", place.path] + arguments)
             #expect(wrong.status == .exited(64), "\(wrong)")
         }
     }
 
+        #expect(try await place.sluice("actions", "a", "--json").lines.count == 1)
+        let letters = try await Tool.run(["dead", "list", "a/*", "--file", place.path])
+        #expect(letters.errors == "sluice: no dead letter is of a queue that matches 'a/*'\n", "\(letters)")
     /// Queues that are parked, scheduled, stopped (two actions), at a gate and held; enqueued in this order.
     private func troubled() async throws -> Workplace {
         let place = try Workplace()

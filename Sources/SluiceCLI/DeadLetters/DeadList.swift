@@ -11,7 +11,7 @@ struct DeadList: AsyncParsableCommand, Look {
             behind: its queue failed with an earlier action), error, attempts, died_at, payload.
 
             Example:
-              sluice dead list --file q.sqlite --queue 'mail/*' --limit 20
+              sluice dead list --file q.sqlite 'mail/*' --limit 20
 
             \(ExitStatus.help)
             """
@@ -35,7 +35,7 @@ struct DeadList: AsyncParsableCommand, Look {
     /// Says that there is nothing to list.
     private var lack: String {
         if selection.pattern != .all {
-            return "no dead letter is of a queue that matches '\(Visible.text(selection.queue))'"
+            return "no dead letter is of a queue that matches '\(Visible.text(selection.pattern.rawValue))'"
         }
         return cause.map { "there are no dead letters with the cause \($0.rawValue)" }
             ?? "there are no dead letters"

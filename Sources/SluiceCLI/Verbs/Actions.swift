@@ -12,7 +12,7 @@ struct Actions: AsyncParsableCommand, Look {
             running_since, next_attempt_at, not_before, enqueued_at, last_error, payload.
 
             Example:
-              sluice actions --file q.sqlite --queue conversation/42 --json
+              sluice actions --file q.sqlite conversation/42 --json
 
             \(ExitStatus.help)
             """

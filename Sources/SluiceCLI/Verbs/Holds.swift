@@ -20,23 +20,11 @@ struct Holds: AsyncParsableCommand, Look {
     )
 
     @OptionGroup var store: StoreOption
-    @Argument(
-        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
-        completion: .queueNames
-    )
-    var name: String?
-
-    @Option(help: ArgumentHelp("The same as an option.", valueName: "pattern"), completion: .queueNames)
-    var queue: String?
-
+    @OptionGroup var queues: ShownQueues
     @OptionGroup var output: OutputOption
 
-    func validate() throws {
-        if name != nil && queue != nil { throw ValidationError("give the queue once") }
-    }
-
     func run() async throws {
-        let pattern = QueuePattern(name ?? queue ?? "*")
+        let pattern = queues.pattern
         let form = try pattern.form()
         let holds = try await store.withReader { try await $0.holds() }
             .filter { try $0.pattern.form().overlaps(form) }

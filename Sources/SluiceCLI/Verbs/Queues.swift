@@ -24,7 +24,7 @@ struct Queues: AsyncParsableCommand, Look {
             about 1 KB of memory a queue, 100 MB for 100,000. --sort name alone reads only what it shows.
 
             Example:
-              sluice queues --file q.sqlite --queue 'conversation/*'
+              sluice queues --file q.sqlite 'conversation/*'
               sluice queues --file q.sqlite --state parked --because 'no such room'
               sluice queues --file q.sqlite --because gate --sort depth --limit 20
 

@@ -25,7 +25,7 @@ struct Watch: AsyncParsableCommand, Look {
 
             Example:
               sluice watch --file q.sqlite
-              sluice watch --file q.sqlite --queue 'mail/*' --json | tee changes.jsonl
+              sluice watch --file q.sqlite 'mail/*' --json | tee changes.jsonl
 
             \(ExitStatus.help)
             """
@@ -33,11 +33,7 @@ struct Watch: AsyncParsableCommand, Look {
 
     @OptionGroup var store: StoreOption
 
-    @Option(
-        help: ArgumentHelp("A queue's name, or a prefix that ends in /*.", valueName: "pattern"),
-        completion: .queueNames
-    )
-    var queue = "*"
+    @OptionGroup var queues: ShownQueues
 
     @Flag(help: "Lines instead of a screen.")
     var plain = false
@@ -45,7 +41,7 @@ struct Watch: AsyncParsableCommand, Look {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        _ = try QueuePattern(queue).form()
+        _ = try queues.pattern.form()
         let events = WatchEvents()
         let terminal = plain || output.json ? nil : RawTerminal()
         // The terminal is restored before any error is printed.
@@ -67,7 +63,7 @@ struct Watch: AsyncParsableCommand, Look {
     // MARK: - On a screen
 
     private func watch(_ broker: Broker, on terminal: RawTerminal, _ events: WatchEvents) async throws {
-        var eye = WatchEye(QueuePattern(queue))
+        var eye = WatchEye(queues.pattern)
         var pace = WatchPace()
         var model = WatchModel()
         var frame = FrameWriter()
@@ -175,7 +171,7 @@ struct Watch: AsyncParsableCommand, Look {
     // MARK: - In lines
 
     private func log(_ broker: Broker, _ events: WatchEvents) async throws {
-        var eye = WatchEye(QueuePattern(queue))
+        var eye = WatchEye(queues.pattern)
         var pace = WatchPace()
         var log = WatchLog()
         for await event in events.stream {
