@@ -51,6 +51,7 @@ enum Terminal {
 
     /// Writes a remark to standard error, on one line; control characters are escaped.
     static func remark(_ message: String) {
+        let message = showsProgress ? Hints.complete(message) : message
         write("sluice: \(Visible.text(Secrets.hide(in: message)))\n", to: .standardError)
     }
 

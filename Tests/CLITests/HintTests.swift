@@ -3,6 +3,8 @@ import Subprocess
 import TestSupport
 import Testing
 
+@testable import SluiceCLI
+
 @Suite("Hints on wrong arguments", .watched) struct HintTests {
     @Test(
         "A verb that takes queues by an option says so when it gets one as its argument",
@@ -30,8 +32,6 @@ import Testing
         }
     }
 
-    @Test("A verb that takes numbers alone says which verb lists them")
-    func byNumber() async throws {
     @Test(
         "A verb that takes one queue says so when it gets two",
         arguments: ["hold", "pause", "retry", "show", "skip", "remove", "queues", "actions", "dead list"]
@@ -70,6 +70,8 @@ import Testing
         }
     }
 
+    @Test("A verb that takes numbers alone says which verb lists them")
+    func byNumber() async throws {
         let place = try Workplace()
         try await place.enqueue("mail/a")
         for (verb, list) in [
@@ -81,6 +83,29 @@ import Testing
             #expect(result.status == .exited(64), "\(result)")
             #expect(result.errors.hasSuffix("sluice: it takes numbers; \(list)\n"), "\(result)")
         }
+    }
+
+    @Test("On a terminal the commands in an answer name the file or the server, if it has no password")
+    func complete() {
+        let text = "the queue 'a' stays parked; `sluice retry 'a'` tries the action again"
+        for (arguments, option) in [
+            (["edit", "--file", "q.sqlite", "1"], "--file q.sqlite"),
+            (["edit", "--file=my q.sqlite", "1"], "--file 'my q.sqlite'"),
+            (["edit", "1", "-f", "it's"], #"--file 'it'\''s'"#),
+            (
+                ["--postgres", "postgres://u@h/db?a=b", "--schema", "s"],
+                "--postgres 'postgres://u@h/db?a=b' --schema s"
+            ),
+        ] {
+            let store = Hints.store(in: arguments)
+            #expect(store == option)
+            let whole = text.replacing("'a'`", with: "'a' \(option)`")
+            #expect(Hints.complete(text, with: store) == whole)
+            #expect(Hints.complete(whole, with: store) == whole)
+        }
+        #expect(Hints.store(in: ["edit", "1", "--postgres", "postgres://u:pw@h/db"]) == nil)
+        #expect(Hints.complete("see `sluice run --help`", with: "--file q") == "see `sluice run --help`")
+        #expect(Hints.complete("`sluice --help` lists all", with: "--file q") == "`sluice --help` lists all")
     }
 
     @Test("A verb that takes no queue gives no such hint")

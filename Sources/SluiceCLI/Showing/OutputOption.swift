@@ -34,7 +34,8 @@ struct OutputOption: ParsableArguments {
 
     /// Prints one fact: a sentence, or an object.
     func answer(_ sentence: String, _ object: [(name: String, value: String)]) {
-        Terminal.answer(json ? JSONText.object(object) : Visible.text(sentence))
+        let text = Terminal.hasScreen ? Hints.complete(sentence) : sentence
+        Terminal.answer(json ? JSONText.object(object) : Visible.text(text))
     }
 }
 #endif

@@ -110,7 +110,8 @@ struct Doctor: AsyncParsableCommand, Look {
     static func lines(_ findings: [DoctorFinding], _ paint: Paint) -> [String] {
         let remarks = findings.flatMap { finding in
             let text = DisplayWidth.paragraph(Visible.text(finding.text), indent: 2)
-            let advice = DisplayWidth.paragraph(Visible.text(finding.advice), indent: 4)
+            let words = Terminal.hasScreen ? Hints.complete(finding.advice) : finding.advice
+            let advice = DisplayWidth.paragraph(Visible.text(words), indent: 4)
             let mark = paint("\(finding.isProblem ? "!" : "-") ", finding.isProblem ? .red : .yellow)
             return [mark + text[0]] + text.dropFirst() + ["  → " + advice[0]] + advice.dropFirst()
         }
