@@ -50,6 +50,17 @@ struct HoldFacts: ParsableArguments {
         }
     }
 
+    /// Holds queues, and answers with a sentence.
+    func answerPause(_ pattern: QueuePattern, in store: StoreOption, _ output: OutputOption) async throws {
+        let (answer, earlier) = try await hold(pattern, in: store)
+        let others = earlier.map { "hold \($0.id) by \($0.holder)" }.joined(separator: ", ")
+        output.answer(
+            "\(pattern) is paused by hold \(answer.sentence)"
+                + (others.isEmpty ? "" : ", and was before by \(others)"),
+            answer.members
+        )
+    }
+
     /// The name of the current user.
     static var user: String {
         guard let entry = getpwuid(getuid()), let name = entry.pointee.pw_name else {

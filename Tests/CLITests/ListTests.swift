@@ -38,6 +38,16 @@ import Testing
         )
     }
 
+    @Test("actions shows which action has parked its queue")
+    func parkedAction() async throws {
+        let place = try Workplace()
+        try await place.enqueue("a", "b", "b")
+        _ = try await place.sluice("run", "--queue", "b", "--exec", "exit 65", "--until-empty")
+        let lines = try await place.sluice("actions").lines
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines.map { $0.contains("  parked  ") } == [false, false, true, false], "\(lines)")
+    }
+
     @Test("With --json each line is an object with the facts as they are, the payload as JSON among them")
     func json() async throws {
         let place = try Workplace()
@@ -69,10 +79,15 @@ import Testing
         let place = try Workplace()
         try await place.enqueue("a", "a/1", "a/2", "ab", "a/1")
         for (pattern, names) in [("a", ["a"]), ("a/*", ["a/1", "a/2"]), ("*", ["a", "a/1", "a/2", "ab"])] {
-            let queues = try await place.sluice("queues", "--json", "--queue", pattern)
-            #expect(try queues.objects().map { $0["queue"] as? String } == names, "\(pattern)")
-            #expect(queues.errors == "")
+            for words in [["--queue", pattern], [pattern]] {
+                let queues = try await Tool.run(["queues", "--json", "--file", place.path] + words)
+                #expect(try queues.objects().map { $0["queue"] as? String } == names, "\(words)")
+                #expect(queues.errors == "")
+            }
         }
+        #expect(try await place.sluice("actions", "a", "--json").lines.count == 1)
+        let letters = try await Tool.run(["dead", "list", "a/*", "--file", place.path])
+        #expect(letters.errors == "sluice: no dead letter is of a queue that matches 'a/*'\n", "\(letters)")
         let some = try await place.sluice("actions", "--json", "--queue", "a/*", "--limit", "2")
         #expect(try some.objects().map { $0["id"] as? Int } == [2, 5])
         #expect(some.errors == "sluice: there are more than 2 actions; --limit shows more\n")
@@ -85,9 +100,6 @@ import Testing
         }
     }
 
-        #expect(try await place.sluice("actions", "a", "--json").lines.count == 1)
-        let letters = try await Tool.run(["dead", "list", "a/*", "--file", place.path])
-        #expect(letters.errors == "sluice: no dead letter is of a queue that matches 'a/*'\n", "\(letters)")
     /// Queues that are parked, scheduled, stopped (two actions), at a gate and held; enqueued in this order.
     private func troubled() async throws -> Workplace {
         let place = try Workplace()

@@ -145,6 +145,41 @@ import Testing
         #expect(try await place.actions().isEmpty)
     }
 
+    @Test("After a kill the lists and the acts see that nothing runs, as queues does")
+    func killed() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q", "q")
+        let script = "echo started; read line < '\(try place.makePipe("never"))'"
+        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
+            if line == "started" { try send(.kill) }
+        }
+        #expect(status == .signaled(9))
+        #expect(try await place.queues().first?["state"] as? String == "stopped")
+        let first = try #require(try await place.actions().first)
+        #expect(first["running_since"] is NSNull && first["attempts"] as? Int == 0, "\(first)")
+        let edit = try await place.sluice("edit", "1", "--payload", "7", "--unless-running")
+        #expect(edit.status == .exited(0) && edit.output == "1 has a new payload\n", "\(edit)")
+        // It still is the suspect of the death, and the death is reported.
+        #expect(try await place.sql("SELECT action_id FROM sluice_state_rows WHERE is_suspect = 1") == "1")
+        #expect(try await place.sluice("doctor").output.contains("which ran the queues, has died"))
+        let removed = try await place.sluice("remove", "1")
+        #expect(removed.status == .exited(0) && removed.output == "1 is removed\n", "\(removed)")
+        #expect(try await place.sluice("remove", "q").output == "2 removed, 0 signalled\n")
+    }
+
+    @Test("After a kill one remove deletes all of the queue, and a run runs what an act has left")
+    func killedThenRun() async throws {
+        let place = try Workplace()
+        try await place.enqueue("q", "q", "r")
+        let script = "echo started; read line < '\(try place.makePipe("never"))'"
+        let run = ["run", "--file", place.path, "--queue", "q", "--exec", script]
+        _ = try await Tool.follow(run) { line, send in if line == "started" { try send(.kill) } }
+        #expect(try await place.sluice("move", "1", "--to", "r").output == "1 is moved to r\n")
+        #expect(try await place.sluice("remove", "q").output == "1 removed, 0 signalled\n")
+        let next = try await place.sluice("run", "--exec", "cat; echo", "--until-empty")
+        #expect(next.status == .exited(0) && next.lines.sorted() == ["1", "3"], "\(next)")
+    }
+
     @Test("hold pauses queues until resume; holds lists who and why")
     func hold() async throws {
         let place = try Workplace()
@@ -184,41 +219,6 @@ import Testing
         let place = try Workplace()
         try await place.enqueue("mail/1", "chat")
         let paused = try await place.sluice("pause", "mail/*", "--for", "2h", "--reason", "moving")
-    @Test("After a kill the lists and the acts see that nothing runs, as queues does")
-    func killed() async throws {
-        let place = try Workplace()
-        try await place.enqueue("q", "q", "q")
-        let script = "echo started; read line < '\(try place.makePipe("never"))'"
-        let status = try await Tool.follow(["run", "--file", place.path, "--exec", script]) { line, send in
-            if line == "started" { try send(.kill) }
-        }
-        #expect(status == .signaled(9))
-        #expect(try await place.queues().first?["state"] as? String == "stopped")
-        let first = try #require(try await place.actions().first)
-        #expect(first["running_since"] is NSNull && first["attempts"] as? Int == 0, "\(first)")
-        let edit = try await place.sluice("edit", "1", "--payload", "7", "--unless-running")
-        #expect(edit.status == .exited(0) && edit.output == "1 has a new payload\n", "\(edit)")
-        // It still is the suspect of the death, and the death is reported.
-        #expect(try await place.sql("SELECT action_id FROM sluice_state_rows WHERE is_suspect = 1") == "1")
-        #expect(try await place.sluice("doctor").output.contains("which ran the queues, has died"))
-        let removed = try await place.sluice("remove", "1")
-        #expect(removed.status == .exited(0) && removed.output == "1 is removed\n", "\(removed)")
-        #expect(try await place.sluice("remove", "q").output == "2 removed, 0 signalled\n")
-    }
-
-    @Test("After a kill one remove deletes all of the queue, and a run runs what an act has left")
-    func killedThenRun() async throws {
-        let place = try Workplace()
-        try await place.enqueue("q", "q", "r")
-        let script = "echo started; read line < '\(try place.makePipe("never"))'"
-        let run = ["run", "--file", place.path, "--queue", "q", "--exec", script]
-        _ = try await Tool.follow(run) { line, send in if line == "started" { try send(.kill) } }
-        #expect(try await place.sluice("move", "1", "--to", "r").output == "1 is moved to r\n")
-        #expect(try await place.sluice("remove", "q").output == "1 removed, 0 signalled\n")
-        let next = try await place.sluice("run", "--exec", "cat; echo", "--until-empty")
-        #expect(next.status == .exited(0) && next.lines.sorted() == ["1", "3"], "\(next)")
-    }
-
         #expect(paused.output == "mail/* is paused by hold 1\n")
         let hold = try #require(try await place.sluice("holds", "--json").objects().first)
         #expect(hold["queue"] as? String == "mail/*" && hold["reason"] as? String == "moving")
@@ -308,7 +308,7 @@ import Testing
         _ = try await place.sluice("hold", "--all", "--by", "ops", "--reason", "why not")
         let human = try await place.sluice("show", "q")
         for line in [
-            "state        parked", "hold 1       * by ops: why not", "head         1, waiting",
+            "state        parked", "hold 1       * by ops: why not", "head         1, parked",
             "because      parked by action 1 after failure (failed): exited with 65",
             "and because  held by ops: why not", "and because  broker stopped",
             #"ATTEMPT  OUTCOME"#, " 2  q      k",

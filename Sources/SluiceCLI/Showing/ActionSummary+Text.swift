@@ -7,7 +7,12 @@ extension ActionSummary {
     /// How much of a payload a row of the table shows.
     private static let payloadLength = 60
 
-    static func table(_ actions: some Sequence<ActionSummary>, at now: Date = Date()) -> Table {
+    /// - Parameter parking: The actions that have parked their queues.
+    static func table(
+        _ actions: some Sequence<ActionSummary>,
+        parking: Set<ActionID>,
+        at now: Date = Date()
+    ) -> Table {
         var table = Table([
             .init(heading: "ID", isNumber: true), .init(heading: "QUEUE", cut: .middle),
             .init(heading: "KIND", isExtra: true), .init(heading: "SORT KEY", isExtra: true),
@@ -18,7 +23,7 @@ extension ActionSummary {
         for action in actions {
             table.add([
                 action.id.description, action.queue.rawValue, action.kind, action.sortKey ?? "",
-                String(action.attempts), action.state(at: now),
+                String(action.attempts), action.state(at: now, hasParked: parking.contains(action.id)),
                 Visible.beginning(of: JSONText.onOneLine(action.payload), count: payloadLength),
             ])
         }
@@ -27,9 +32,12 @@ extension ActionSummary {
 
     /// Its state or the time that it waits for, in words.
     ///
-    /// What keeps its queue, `sluice queues` says.
-    func state(at now: Date) -> String {
+    /// What else keeps its queue, `sluice queues` says.
+    ///
+    /// - Parameter hasParked: Whether it has parked its queue.
+    func state(at now: Date, hasParked: Bool = false) -> String {
         if let time = runningSince { return "running since \(Times.text(time))" }
+        if hasParked { return "parked" }
         if let time = nextAttemptAt, time > now { return "retry at \(Times.text(time))" }
         if let time = notBefore, time > now { return "scheduled for \(Times.text(time))" }
         return "waiting"

@@ -23,13 +23,28 @@ struct Actions: AsyncParsableCommand, Look {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let found = try await store.withReader { broker in
+        let (found, parking) = try await store.withReader { broker in
             let found = try await broker.actionSummaries(selection.pattern, limit: selection.readLimit)
             if found.isEmpty { try await broker.remarkIfNone(matches: [selection.pattern]) }
-            return found
+            let parking = output.json ? [] : try await parkingActions(broker)
+            return (found, parking)
         }
         let actions = selection.cut(found, named: "actions")
-        Terminal.answer(output.json ? actions.map(\.json) : ActionSummary.table(actions).lines(output.paint))
+        Terminal.answer(
+            output.json
+                ? actions.map(\.json) : ActionSummary.table(actions, parking: parking).lines(output.paint)
+        )
+    }
+
+    /// Returns the actions that have parked queues, at least those of the queues that are listed.
+    private func parkingActions(_ broker: Broker) async throws -> Set<ActionID> {
+        // As many queues, both by name; a queue that runs several actions can be parked too.
+        let queues = try await broker.statuses(
+            matching: selection.pattern,
+            in: [.parked, .running],
+            limit: selection.readLimit
+        )
+        return Set(queues.compactMap(\.parkingAction))
     }
 }
 #endif

@@ -9,8 +9,8 @@ struct Hold: AsyncParsableCommand {
         discussion: """
             No action of these queues starts; running ones continue. A hold is stored in the file and \
             outlasts every process. Several can apply at once: a queue continues when none is left that \
-            covers it. The answer is the number of the hold. With --json: id, queue, holder, reason. \
-            `sluice pause` does the same.
+            covers it. The answer is the number of the hold, on a terminal the sentence of `sluice pause`, \
+            which does the same. With --json: id, queue, holder, reason.
 
             Example:
               sluice hold --file q.sqlite 'mail/*' --reason 'server moves' --for 2h
@@ -31,7 +31,10 @@ struct Hold: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        output.answer(try await facts.hold(try scope.required(name), in: store).answer)
+        let pattern = try scope.required(name)
+        // A script reads the number; a person needs the words.
+        if Terminal.hasScreen { return try await facts.answerPause(pattern, in: store, output) }
+        output.answer(try await facts.hold(pattern, in: store).answer)
     }
 }
 #endif

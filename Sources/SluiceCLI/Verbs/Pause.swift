@@ -32,13 +32,7 @@ struct Pause: AsyncParsableCommand {
     @OptionGroup var output: OutputOption
 
     func run() async throws {
-        let (answer, earlier) = try await facts.hold(QueuePattern(pattern), in: store)
-        let others = earlier.map { "hold \($0.id) by \($0.holder)" }.joined(separator: ", ")
-        output.answer(
-            "\(pattern) is paused by hold \(answer.sentence)"
-                + (others.isEmpty ? "" : ", and was before by \(others)"),
-            answer.members
-        )
+        try await facts.answerPause(QueuePattern(pattern), in: store, output)
     }
 }
 #endif

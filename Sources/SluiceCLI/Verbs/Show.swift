@@ -128,8 +128,9 @@ struct Show: AsyncParsableCommand, Look {
             facts.append(("hold \(hold.id)", "\(hold.pattern) by \(hold.holder)\(end)\(reason)"))
         }
         if let head = findings.head {
+            let state = head.state(at: Date(), hasParked: head.id == queue.parkingAction)
             facts += [
-                ("head", "\(head.id), \(head.state(at: Date()))"), ("kind", head.kind),
+                ("head", "\(head.id), \(state)"), ("kind", head.kind),
                 ("sort key", head.sortKey ?? ""),
                 ("attempts", String(head.attempts)), ("enqueued at", Times.text(head.enqueuedAt)),
                 ("payload", JSONText.onOneLine(head.payload)),
@@ -137,7 +138,10 @@ struct Show: AsyncParsableCommand, Look {
         }
         let paint = output.paint
         var lines = Facts.lines(facts, paint) + FailedAttempt.lines(findings.history, paint)
-        if !findings.next.isEmpty { lines += [""] + ActionSummary.table(findings.next).lines(paint) }
+        if !findings.next.isEmpty {
+            let parking = Set([queue.parkingAction].compactMap(\.self))
+            lines += [""] + ActionSummary.table(findings.next, parking: parking).lines(paint)
+        }
         return lines
     }
 
