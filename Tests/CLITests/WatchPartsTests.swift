@@ -121,6 +121,28 @@ import Testing
         #expect(lines[4].contains("parked by 7: no such "))
     }
 
+    @Test("On 80 columns the counts of all states, all keys and the help are whole")
+    func usualScreen() {
+        var model = WatchModel()
+        let reasons: [WaitReason] = [
+            Self.run, Self.parking, Self.hold, .stopped, .ready, .retry(until: .distantFuture),
+        ]
+        let queues = reasons.enumerated().map { queue("q\($0)", $1, depth: 123) }
+        model.show(picture(queues))
+        let size = ScreenSize(columns: 80, rows: 24)
+        let drawing = WatchDrawing(title: "q.sqlite", size: size, paint: Paint(isOn: false))
+        let lines = drawing.lines(model)
+        for state in ["parked", "held", "retry", "stopped", "running", "ready"] {
+            #expect(lines[1].contains("1 \(state)"), "\(lines[1])")
+        }
+        #expect(lines.last?.contains("q quit") == true, "\(lines)")
+        _ = model.press(.character("?"), pageSize: 3)
+        #expect(drawing.lines(model).allSatisfy { !$0.contains("…") }, "\(drawing.lines(model))")
+        _ = model.press(.escape, pageSize: 3)
+        model.show(picture(queues + [queue("u", .unknownKind), queue("n", .noRoute)]))
+        #expect(drawing.lines(model)[1].hasSuffix("  …"))
+    }
+
     @Test(
         "Every line fits the screen, whatever its size and the names",
         arguments: [20, 40, 80, 99, 100, 200]

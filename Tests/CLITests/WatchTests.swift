@@ -122,7 +122,7 @@ import Testing
             try await session.press("s")
             try await session.wait(for: "y: skip 1 of b?")
             try await session.press("n")
-            try await session.wait { $0.contains("pause/resume") && !$0.contains("y: skip") }
+            try await session.wait { $0.contains("p pause") && !$0.contains("y: skip") }
             #expect(try await dead() == [])
             try await session.press("s")
             try await session.wait(for: "y: skip 1 of b?")

@@ -58,21 +58,25 @@ struct WatchDrawing {
 
     private func totals(_ model: WatchModel) -> String {
         let picture = model.picture
-        var parts =
-            [
-                ("\(picture.lanes.count) queues", nil), ("\(picture.actionCount) actions", nil),
-                ("in \(Self.rate(picture.rateIn))/s", nil), ("out \(Self.rate(picture.rateOut))/s", nil),
-            ] as [(String, Paint.Style?)]
-        for state in WatchPicture.stateOrder {
-            if let count = picture.states[state] {
-                parts.append(("\(count) \(state.rawValue)", Paint.style(of: state)))
-            }
+        typealias Part = (text: String, style: Paint.Style?)
+        let counts: [Part] = [
+            ("\(picture.lanes.count) queues", nil), ("\(picture.actionCount) actions", nil),
+        ]
+        let rates: [Part] = [
+            ("in \(Self.rate(picture.rateIn))/s", nil), ("out \(Self.rate(picture.rateOut))/s", nil),
+        ]
+        let states = WatchPicture.stateOrder.compactMap { state -> Part? in
+            picture.states[state].map { ("\($0) \(state.rawValue)", Paint.style(of: state)) }
         }
+        func width(_ parts: [Part]) -> Int { parts.reduce(-2) { $0 + DisplayWidth.of($1.text) + 2 } }
+        // The states matter more than the rates.
+        let parts = width(counts + rates + states) <= size.columns ? counts + rates + states : counts + states
+        let room = width(parts) <= size.columns ? size.columns : size.columns - 3
         var line = ""
         var used = 0
         for (text, style) in parts {
             let width = DisplayWidth.of(text) + (used > 0 ? 2 : 0)
-            if used + width > size.columns { break }
+            if used + width > room { return line + "  …" }
             line += (used > 0 ? "  " : "") + paint(text, style)
             used += width
         }
@@ -195,8 +199,8 @@ struct WatchDrawing {
             ["Keys. Any key returns.", ""] + WatchModel.keys.map { DisplayWidth.fit($0.key, 10) + $0.long }
             + [
                 "",
-                "Queues that need an operator are first, then those that wait, then the others; of each",
-                "the oldest first. Rates count actions added and removed since the last poll.",
+                "Queues that need an operator are first, then those that wait, then the others,",
+                "each from the oldest. Rates count actions added and removed since the last poll.",
             ]
         return lines.map { DisplayWidth.cut($0, size.columns) }
     }
@@ -207,7 +211,7 @@ extension WatchModel {
     static let keys = [
         (key: "↑↓", short: "select", long: "select a queue; also j, k, PgUp, PgDn, Home, End"),
         (key: "Enter", short: "details", long: "show all about the queue and its head; Esc goes back"),
-        (key: "p", short: "pause/resume", long: "hold the queue, or end its hold"),
+        (key: "p", short: "pause", long: "hold the queue, or end its hold"),
         (key: "r", short: "retry", long: "try its head again now, and unpark it"),
         (key: "s", short: "skip", long: "make its head a dead letter and continue; asks first"),
         (key: "/", short: "filter", long: "show only queues whose name or state holds a text"),
