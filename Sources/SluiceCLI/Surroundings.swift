@@ -18,6 +18,24 @@ enum Surroundings {
         signal(SIGXFSZ, SIG_IGN)
     }
 
+    /// Returns the command that builds this tool with one trait more.
+    static func buildCommand(adding trait: String) -> String {
+        let traits = ["CommandLineTool"] + postgres + web + [trait]
+        return "swift build -c release --product sluice --traits \(traits.joined(separator: ","))"
+    }
+
+    #if PostgreSQL
+    private static let postgres = ["PostgreSQL"]
+    #else
+    private static let postgres: [String] = []
+    #endif
+
+    #if Web
+    private static let web = ["Web"]
+    #else
+    private static let web: [String] = []
+    #endif
+
     /// Refuses arguments that cannot be read or are not UTF-8: repaired, two names could become one.
     static func checkArguments() throws(Failure) {
         guard CommandLine.argc > 0 else {

@@ -94,8 +94,9 @@ struct ConcurrencyRemark: Sendable {
         let place =
             found.count == 1 ? "the queue '\(queue)', which keeps" : "\(found.count) queues, which keep"
         let discipline = isServer ? "" : "give --discipline concurrent:\(concurrency), or "
+        let advice = "\(discipline)enqueue into several queues, with --queue or --queue-field"
         return "\(atATime(running)), as all \(count) actions are in \(place) their order: for \(concurrency) "
-            + "at a time \(discipline)enqueue with --queue-field"
+            + "at a time \(advice)"
     }
 
     /// The thing of which some run: with `--pipe` there is one command for all actions.

@@ -59,7 +59,7 @@ struct Serve: AsyncParsableCommand, Look {
         #if !Web
         throw ValidationError(
             "this tool was built without the page: build it with "
-                + "swift build --product sluice --traits CommandLineTool,Web"
+                + Surroundings.buildCommand(adding: "Web")
         )
         #endif
     }

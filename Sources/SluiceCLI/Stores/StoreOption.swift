@@ -61,7 +61,7 @@ struct StoreOption: ParsableArguments {
         #if !PostgreSQL
         throw ValidationError(
             "this tool was built without PostgreSQL: install libpq-dev, and build it with "
-                + "swift build --product sluice --traits CommandLineTool,PostgreSQL"
+                + Surroundings.buildCommand(adding: "PostgreSQL")
         )
         #endif
     }
