@@ -8,7 +8,7 @@ internal import SluiceSQLite
 extension Store {
     /// Becomes one of the processes that run the queues, and makes suspects of the actions of dead ones.
     ///
-    /// - Parameter routes: Those that others are to see.
+    /// - Parameter routes: The routes that others are to see.
     package func startRunning(_ routes: Set<ShownRoute> = []) async throws(SluiceError) {
         try await write(sync: .owed) {
             // Nothing runs: outcomes that an earlier run could not write are dropped.

@@ -166,7 +166,8 @@ extension FullFile {
     /// What a process that has died leaves behind, and rows that come only with a second process.
     private static let leftovers = """
         INSERT INTO sluice_runner_rows
-        SELECT value, 7, 'another start-of-the machine', 7, 0, 0, '{}' FROM sluice_counters WHERE name = 'epoch';
+        SELECT value, 7, 'another start-of-the machine', 7, 0, 0, '{}'
+        FROM sluice_counters WHERE name = 'epoch';
         INSERT INTO sluice_claim_rows (queue_id, slot, action_id, claim, started_at_us, trial_size)
         SELECT a.queue_id, 0, min(a.id), (n.value << 32) + 4000000, a.enqueued_at_us, 0
         FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q USING (queue_id) JOIN sluice_counters AS n

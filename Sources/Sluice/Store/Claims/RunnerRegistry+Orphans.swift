@@ -2,20 +2,26 @@ internal import SluiceSQLite
 
 /// Actions that ran when their process died.
 extension RunnerRegistry {
-    /// Makes suspects of the actions that ran when their process died (G7).
+    /// Makes suspects of the actions that ran when their process died (G7), and deletes their claims.
     ///
     /// A death while an action ran alone in its trial is an attempt, and counts against the action. If
     /// several ran, or the epoch is not among those that have certainly `ended`, each gets its attempt back,
     /// since the cause is unknown. An action that was a suspect already gets a higher suspicion.
+    ///
+    /// - Parameter ended: Their claims are orphans even if they have rows.
     func suspectOrphans(of ended: Set<Int64>) throws {
+        let others = try RunnerRow.all(connection).filter { !ended.contains($0.epoch) }
+        let epochs = RunnerRow.epochs(others)
         let orphans = try connection.cached(
             """
             SELECT queue_id, slot, action_id, claim, started_at_us, trial_size FROM sluice_claim_rows
-            WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
+            WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT value FROM json_each(?1))
             """
-        ).all { (run: Receipt($0), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5)) }
+        ).bind(1, epochs).all {
+            (run: Receipt($0), startedAt: Timestamp(microseconds: $0.int64(4)), trialSize: $0.int(5))
+        }
         guard !orphans.isEmpty else { return }
-        if !mutant("suspect") { try suspectClaims(butOf: try RunnerRow.all(connection)) }
+        if !mutant("suspect") { try suspectClaims(butOf: others) }
         for orphan in orphans {
             guard orphan.trialSize == 1 else { continue }
             guard ended.contains(orphan.run.claim >> 32) || mutant("certain death") else { continue }
@@ -37,9 +43,9 @@ extension RunnerRegistry {
         try connection.cached(
             """
             DELETE FROM sluice_claim_rows
-            WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT epoch FROM sluice_runner_rows)
+            WHERE ifnull(claim, 0) >> 32 NOT IN (SELECT value FROM json_each(?1))
             """
-        ).run()
+        ).bind(1, epochs).run()
         for orphan in orphans { try putBack(orphan.run) }
     }
 
@@ -50,6 +56,14 @@ extension RunnerRegistry {
         guard let (queue, place) = try order.waitingPlace(of: run.action) else { return }
         try blocks.noteArrival(place.action, to: queue)
         try core.restore(place, in: queue)
+    }
+
+    /// Deletes the claims of processes that have certainly ended, while no process runs the queues and does
+    /// it. Their rows stay: `doctor` reports deaths by them.
+    func deleteClaimsOfEnded() throws {
+        let ended = try RunnerRow.ended(connection, own: core.nonce, seenFrom: core.identity)
+        try suspectOrphans(of: Set(ended.map(\.epoch)))
+        try core.notifyRunners(.runner)
     }
 
     func compareClaimsIfUncertain() throws {

@@ -48,6 +48,15 @@ struct RunnerRow: Sendable {
         try all(connection).filter { $0.nonce == own || !$0.seemsGone(seenFrom: me, at: now) }
     }
 
+    /// Returns the rows of processes that have certainly ended, with their programs.
+    static func ended(
+        _ connection: Connection,
+        own: Int64,
+        seenFrom me: ProcessIdentity
+    ) throws(SQLiteError) -> [RunnerRow] {
+        try all(connection).filter { $0.nonce != own && $0.hasEnded(seenFrom: me) }
+    }
+
     static func epochs(_ rows: [RunnerRow]) -> String {
         "[\(rows.map { "\($0.epoch)" }.joined(separator: ","))]"
     }
