@@ -120,7 +120,9 @@ import Testing
         #expect(broker.statistics.removed == 1)
         await broker.close()
         let told = ["enqueued notes 1 note", "started notes 1 note #1", "removed notes 1 note", "idle notes"]
-        await #expect(events.lines() == told)
+        // The change wakes the queue too, which may be empty by the time of the claim.
+        let lines = await events.lines().filter { !$0.hasPrefix("emptyWake") }
+        #expect(lines == told)
     }
 
     @Test("A cancellation of what another process runs is logged for that process")

@@ -58,8 +58,9 @@ extension RunnerRegistry {
         try core.restore(place, in: queue)
     }
 
-    /// Deletes the claims of processes that have certainly ended, while no process runs the queues and does
-    /// it. Their rows stay: `doctor` reports deaths by them.
+    /// Deletes the claims of processes that have certainly ended, while no process runs the queues.
+    ///
+    /// Their rows stay: `doctor` reports deaths by them.
     func deleteClaimsOfEnded() throws {
         let ended = try RunnerRow.ended(connection, own: core.nonce, seenFrom: core.identity)
         try suspectOrphans(of: Set(ended.map(\.epoch)))
