@@ -9,7 +9,7 @@ public struct Outcome: Sendable, Hashable {
         case halt(reason: String)
         /// `nil`: the delay of the route's options.
         case release(after: Duration?, untilOpen: GateName?, closes: Bool = false, reason: String?)
-        case notMine
+        case declined
     }
 
     let storage: Storage
@@ -92,7 +92,7 @@ public struct Outcome: Sendable, Hashable {
     ///
     /// ```swift
     /// try broker.route("files/*", Upload.self) { upload, attempt in
-    ///     guard upload.isImage else { return .notMine }
+    ///     guard upload.isImage else { return .declined }
     ///     …
     /// }
     /// try broker.routeAnyKind("*") { payload, attempt in … }   // gets all other uploads
@@ -106,7 +106,7 @@ public struct Outcome: Sendable, Hashable {
     /// If every route answers so, the action is given back as after ``release``, for a minute or
     /// ``RouteOptions/releaseDelay`` if that is longer, and its last error says why (G10). It is tried again
     /// at the latest then; ``Broker/retryNow(_:)`` tries it at once, such as after a route was added.
-    public static let notMine = Outcome(storage: .notMine)
+    public static let declined = Outcome(storage: .declined)
 
     /// Give the action back without spending the attempt.
     ///

@@ -11,7 +11,7 @@ extension BrokerConformance {
         var updates = broker.observe(actions: .tag("t")).makeAsyncIterator()
         let first = try #require(try await updates.next())
         #expect(first.isSnapshot && first.states.map(\.id) == ids && first.gone.isEmpty)
-        try await broker.setTag(ids[0], "u")
+        try await broker.setTag("u", of: ids[0])
         try await broker.enqueue(Note("c"))
         let second = try #require(try await updates.next())
         #expect(!second.isSnapshot && second.states.isEmpty)

@@ -139,9 +139,11 @@ extension BrokerConformance {
     func edits(_ broker: Broker) async throws {
         let log = try log(broker)
         let ids = try await broker.enqueue(["a", "b", "c"].map { Note($0) })
-        try await #expect(broker.edit(ids[1], to: Note("edited"), ifRunning: .next) == .done)
-        try await #expect(broker.edit(ActionID(rawValue: 999), to: Note("x"), ifRunning: .next) == .missing)
-        try await #expect(broker.setTag(ids[2], "tag") == .done)
+        try await #expect(broker.edit(ids[1], to: Note("edited"), ifRunning: .forNextAttempt) == .done)
+        try await #expect(
+            broker.edit(ActionID(rawValue: 999), to: Note("x"), ifRunning: .forNextAttempt) == .missing
+        )
+        try await #expect(broker.setTag("tag", of: ids[2]) == .done)
         try await #expect(broker.cancel(tag: "tag").removed == 1)
         try await drain(broker)
         #expect(log.elements == ["a", "edited"])
@@ -153,9 +155,9 @@ extension BrokerConformance {
         try await #expect(broker.status(of: "notes").actionToSkip == ids[0])
         let shown = try #require(try await broker.action(ids[0]).details?.payload)
         func edit(replacing old: String) async throws -> ActionChange {
-            try await broker.edit(ids[0], payload: shown, replacing: old, ifRunning: .next)
+            try await broker.edit(ids[0], payload: shown, replacing: old, ifRunning: .forNextAttempt)
         }
-        try await broker.edit(ids[0], to: Note("by another"), ifRunning: .next)
+        try await broker.edit(ids[0], to: Note("by another"), ifRunning: .forNextAttempt)
         try await #expect(edit(replacing: shown) == .conflict)
         let stored = try await broker.action(ids[0])
         #expect(try stored.payload(as: Note.self)?.text == "by another")
@@ -228,7 +230,7 @@ extension BrokerConformance {
         }
         let end = now.addingTimeInterval(60)
         let ids = try await broker.enqueue(["a", "b"].map { Note($0) }, EnqueueOptions(expiresAt: end))
-        try await #expect(broker.setExpiry(ids[1], end.addingTimeInterval(60)) == .done)
+        try await #expect(broker.setExpiry(end.addingTimeInterval(60), of: ids[1]) == .done)
         engine.clock.advance(by: .seconds(61))
         try await drain(broker)
         #expect(log.elements == ["b"])

@@ -70,15 +70,15 @@ extension BrokerConformance {
         #expect(Set(log.elements) == ["a 1", "media 2"])
     }
 
-    func notMine(_ broker: Broker) async throws {
+    func declined(_ broker: Broker) async throws {
         let log = EventLog<String>()
         try broker.route("notes", Note.self) { _, attempt in
             log.append("first \(attempt.number)")
-            return .notMine
+            return .declined
         }
         try broker.route("*", Note.self) { note, attempt in
             log.append("second \(attempt.number)")
-            return note.text == "nobody's" && log.elements.count < 5 ? .notMine : .success
+            return note.text == "nobody's" && log.elements.count < 5 ? .declined : .success
         }
         try await broker.enqueue([Note("a"), Note("nobody's")])
         try await running(broker) {

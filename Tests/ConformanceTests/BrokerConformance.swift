@@ -55,7 +55,7 @@ struct BrokerConformance<Conforming: ConformingEngine>: Sendable {
         case .idle: try await idle(broker)
         case .idleQueues: try await idleQueues(broker)
         case .predicates: try await predicates(broker)
-        case .notMine: try await notMine(broker)
+        case .declined: try await declined(broker)
         case .unions: try await unions(broker)
         case .replaces: try await replaces(broker)
         case .attemptBroker: try await attemptBroker(broker)
@@ -99,7 +99,7 @@ enum BrokerPromise: String, CaseIterable, CustomTestStringConvertible {
     case idle = "waiting until idle ends when nothing is left that could run"
     case idleQueues = "G9: waiting until some queues are idle does not wait for others"
     case predicates = "G10: routes by predicate run what no pattern matches"
-    case notMine = "an action that is not a route's own goes to the next one, with the same attempt"
+    case declined = "an action that is not a route's own goes to the next one, with the same attempt"
     case unions = "a route for several kinds runs each as its own type, or refuses all"
     case replaces = "G10: heads whose route is removed wait for another one"
     case attemptBroker = "a handler reaches its broker by its attempt"

@@ -68,7 +68,7 @@ import Testing
         try await until { list[tag: "m-1"]?.id == ids[1] }
         #expect(await list.cancel(ids[1]).value == .removed)
         try await until { list[tag: "m-1"]?.id == ids[0] }
-        try await test.broker.setTag(ids[0], "m-2")
+        try await test.broker.setTag("m-2", of: ids[0])
         try await until { list[tag: "m-1"] == nil && list[tag: "m-2"]?.id == ids[0] }
     }
 
@@ -83,7 +83,7 @@ import Testing
         try await until { list[tag: "m-1"]?.id == ids[0] }
         #expect(list.end(tag: "m-1") == nil)
         // The action is still there, but it is not of this tag any more.
-        try await test.broker.setTag(ids[0], "m-2")
+        try await test.broker.setTag("m-2", of: ids[0])
         try await until { list.end(tag: "m-1") == .unknown }
         #expect(list.end(tag: "m-2") == nil && list.end(tag: "m-3") == nil)
         try await test.drain()

@@ -45,7 +45,7 @@ extension Broker {
     public func edit<A: Action>(
         _ action: ActionID,
         to new: A,
-        ifRunning: EditWhileRunning = .next
+        ifRunning: EditWhileRunning = .forNextAttempt
     ) async throws(SluiceError) -> ActionChange {
         try validateKind(A.kind)
         let payload = NewPayload.typed(kind: A.kind, payload: try book.coder.stored(new), version: A.version)
@@ -63,7 +63,7 @@ extension Broker {
         _ action: ActionID,
         payload: String,
         replacing old: String? = nil,
-        ifRunning: EditWhileRunning = .next
+        ifRunning: EditWhileRunning = .forNextAttempt
     ) async throws(SluiceError) -> ActionChange {
         try await perform(.edit(action, to: .text(payload), replacing: old, ifRunning: ifRunning)).outcome
     }
@@ -81,7 +81,7 @@ extension Broker {
     ///
     /// Returns ``ActionChange/deferred`` while the action runs: its attempt is not affected.
     @discardableResult
-    public func setExpiry(_ action: ActionID, _ date: Date?) async throws(SluiceError) -> ActionChange {
+    public func setExpiry(_ date: Date?, of action: ActionID) async throws(SluiceError) -> ActionChange {
         try await perform(.setExpiry(action, date.map(Timestamp.init))).outcome
     }
 
@@ -89,7 +89,7 @@ extension Broker {
     ///
     /// Throws ``SluiceError/Code/invalidOptions`` when the tag is outside its limits.
     @discardableResult
-    public func setTag(_ action: ActionID, _ tag: String?) async throws(SluiceError) -> ActionChange {
+    public func setTag(_ tag: String?, of action: ActionID) async throws(SluiceError) -> ActionChange {
         try await perform(.setTag(action, tag)).outcome
     }
 

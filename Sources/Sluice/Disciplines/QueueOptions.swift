@@ -14,7 +14,7 @@ public struct QueueOptions: Sendable, Hashable {
     /// In which order the queues' actions start, and how many at a time; by default
     /// ``QueueDiscipline/firstInFirstOut``.
     public var discipline: QueueDiscipline?
-    /// When the actions start, by default ``QueueStart/atOnce``.
+    /// When the actions start, by default ``QueueStart/immediately``.
     public var start: QueueStart?
     /// When actions expire without an expiry of their own: this long after their enqueue.
     ///

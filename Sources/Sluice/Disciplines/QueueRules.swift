@@ -1,7 +1,7 @@
 /// The rules by which the actions of a queue start.
 package struct QueueRules: Sendable, Hashable {
     package var discipline = QueueDiscipline.firstInFirstOut
-    package var start = QueueStart.atOnce
+    package var start = QueueStart.immediately
     static let plain = QueueRules()
-    var isBatched: Bool { start != .atOnce }
+    var isBatched: Bool { start != .immediately }
 }

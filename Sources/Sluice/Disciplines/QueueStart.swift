@@ -1,7 +1,7 @@
 /// When the actions of a queue may start: see <doc:Disciplines>.
 public enum QueueStart: Sendable, Hashable {
     /// As soon as there is an action.
-    case atOnce
+    case immediately
     /// In batches: when `count` actions wait, or when the oldest is a duration old, whichever is first.
     ///
     /// A started batch continues, with new arrivals, until nothing is left to start. In a queue that passes

@@ -43,7 +43,7 @@ package struct QueueTable: Sendable {
         guard hasRules else { return .plain }
         return QueueRules(
             discipline: table.firstMatch(of: queue, \.discipline) ?? .firstInFirstOut,
-            start: table.firstMatch(of: queue, \.start) ?? .atOnce
+            start: table.firstMatch(of: queue, \.start) ?? .immediately
         )
     }
 }

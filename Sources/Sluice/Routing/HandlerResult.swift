@@ -6,6 +6,6 @@ enum HandlerResult: Sendable {
     case undecodable(String)
 
     var isNotMine: Bool {
-        if case .outcome(let outcome) = self, case .notMine = outcome.storage { true } else { false }
+        if case .outcome(let outcome) = self, case .declined = outcome.storage { true } else { false }
     }
 }

@@ -133,7 +133,7 @@ package final class AttemptRunner: Sendable {
             switch outcome.storage {
             case .success: return .success
             case .successWriting(let closure): return .successWriting(SettlingWork(closure, drafter))
-            case .retry, .fail, .halt, .release, .notMine: break
+            case .retry, .fail, .halt, .release, .declined: break
             }
         }
         // A generator of its own, so that the user's policy runs without the lock.
@@ -162,7 +162,7 @@ package final class AttemptRunner: Sendable {
             let result = await next.perform(action, attempt)
             if !result.isNotMine { return (result, next) }
         }
-        return (.outcome(.notMine), route)
+        return (.outcome(.declined), route)
     }
 
     /// Runs a handler inside the middleware, whose errors count as the handler's; returns its route too.

@@ -100,7 +100,7 @@ package final class RouteBook: Sendable {
         guard !cases.isEmpty else { throw SluiceError(.invalidOptions, "'\(U.self)' has no cases") }
         try add(scope, cases.map(\.kind), options) { [reader] action, attempt in
             guard let found = cases.first(where: { $0.kind == action.kind }) else {
-                return .outcome(.notMine)
+                return .outcome(.declined)
             }
             switch found.read(reader, action) {
             case .failure(let error): return .undecodable(error.reason)

@@ -1,7 +1,7 @@
 /// The settlement of an attempt, from its outcome, the policies and the reason of its cancellation.
 extension Settlement {
     /// How long an action waits that no route has taken.
-    static let notMineDelay: Duration = .seconds(60)
+    static let declinedDelay: Duration = .seconds(60)
 
     init(
         of result: HandlerResult,
@@ -47,10 +47,10 @@ extension Settlement {
             case .retry(let delay, let gate, let closes, let why):
                 self = tried(nil, after: delay, whenOpen: gate, closes: closes, because: why)
             // No route has taken it; a cancelled attempt was not passed on.
-            case .notMine where reason == nil:
-                let delay = max(options.releaseDelay, Self.notMineDelay)
+            case .declined where reason == nil:
+                let delay = max(options.releaseDelay, Self.declinedDelay)
                 self = .release(after: delay, error: "every route answered that the action is not its own")
-            case .notMine: self = tried(nil, after: nil, whenOpen: nil)
+            case .declined: self = tried(nil, after: nil, whenOpen: nil)
             }
         case .threw(let error): self = tried(error)
         case .undecodable(let why): self = .fail(.undecodable, options.failure.undecodable, error: why)

@@ -21,7 +21,7 @@ extension Store {
         payload: String,
         version: Int?,
         replacing old: String? = nil,
-        ifRunning: EditWhileRunning = .next
+        ifRunning: EditWhileRunning = .forNextAttempt
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {
             try $0.edits.edit(
@@ -39,7 +39,7 @@ extension Store {
     package func edit(
         _ action: ActionID,
         replacing old: String? = nil,
-        ifRunning: EditWhileRunning = .next,
+        ifRunning: EditWhileRunning = .forNextAttempt,
         payload: @escaping @Sendable (_ kind: String, _ version: Int) throws -> String
     ) async throws(SluiceError) -> ActionChange {
         try await write(sync: .owed) {

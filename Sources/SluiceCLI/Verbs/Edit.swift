@@ -71,7 +71,7 @@ struct Edit: AsyncParsableCommand {
     }
 
     private func edit(to payload: String, replacing old: String? = nil) -> Act {
-        .edit(id, to: .text(payload), replacing: old, ifRunning: unlessRunning ? .refuse : .next)
+        .edit(id, to: .text(payload), replacing: old, ifRunning: unlessRunning ? .refuse : .forNextAttempt)
     }
 
     private func replace(with payload: String, replacing old: String? = nil) async throws {

@@ -161,7 +161,7 @@ extension ServerEngine {
         }
         return try await change(
             "@sluice_edit($1, $2, $3, $4, $5, $6)",
-            ["\(action)", kind, text, "\(version)", ifRunning == .next ? "next" : "refuse", old]
+            ["\(action)", kind, text, "\(version)", ifRunning == .forNextAttempt ? "next" : "refuse", old]
         )
     }
 }

@@ -51,7 +51,7 @@ extension ActForm {
         if form["was"] == details.payload.fingerprint {
             let payload = NewPayload.text(try form.payload())
             result = try await broker.perform(
-                .edit(action, to: payload, replacing: details.payload, ifRunning: .next)
+                .edit(action, to: payload, replacing: details.payload, ifRunning: .forNextAttempt)
             )
         }
         switch result.outcome {

@@ -19,8 +19,8 @@ import Testing
             try await #expect(broker.edit(id, to: Note("b")) == .missing)
             try await #expect(broker.edit(id, payload: "1") == .missing)
             try await #expect(broker.reschedule(id, notBefore: nil) == .missing)
-            try await #expect(broker.setExpiry(id, Date(timeIntervalSince1970: 0)) == .missing)
-            try await #expect(broker.setTag(id, "t") == .missing)
+            try await #expect(broker.setExpiry(Date(timeIntervalSince1970: 0), of: id) == .missing)
+            try await #expect(broker.setTag("t", of: id) == .missing)
         }
         try await #expect(broker.skipHead(of: "notes") == .empty)
         try await #expect(broker.skipHead(of: "never") == .empty)
@@ -44,9 +44,9 @@ import Testing
         try await EngineSupport.running(broker) {
             _ = try await log.wait(forCount: 1)
             try await #expect(broker.edit(id, to: Note("a2")) == .deferred)
-            try await #expect(broker.setExpiry(id, site.clock.now.date) == .deferred)
-            try await #expect(broker.setExpiry(id, nil) == .deferred)
-            try await #expect(broker.setTag(id, "t") == .done)
+            try await #expect(broker.setExpiry(site.clock.now.date, of: id) == .deferred)
+            try await #expect(broker.setExpiry(nil, of: id) == .deferred)
+            try await #expect(broker.setTag("t", of: id) == .done)
             try await #expect(broker.reschedule(id, notBefore: Date.distantFuture) == .running)
             try await #expect(broker.moveToFront(id) == .running)
             try await #expect(broker.skipHead(of: "notes") == .running(id))

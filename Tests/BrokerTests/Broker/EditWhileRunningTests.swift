@@ -28,7 +28,7 @@ struct EditWhileRunningTests {
             try await started.received()
             try await #expect(broker.edit(id, to: Note("no"), ifRunning: .refuse) == .running)
             try await #expect(broker.edit(id, payload: #"{"text":"no"}"#, ifRunning: .refuse) == .running)
-            try await #expect(broker.edit(id, to: Note("b"), ifRunning: .next) == .deferred)
+            try await #expect(broker.edit(id, to: Note("b"), ifRunning: .forNextAttempt) == .deferred)
             goOn.send()
             try await started.received(2)
             // The attempt that runs has seen it; what comes now it has not.

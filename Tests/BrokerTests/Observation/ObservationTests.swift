@@ -123,9 +123,9 @@ struct ObservationTests {
         try await #expect(updates.next()?.line == "snapshot: 1 waiting, 2 waiting")
         let ids = [1, 2, 3].map { ActionID(rawValue: $0) }
         try await broker.enqueue(Note("d"), EnqueueOptions(tag: "n"))
-        try await broker.setTag(ids[2], "m")
+        try await broker.setTag("m", of: ids[2])
         try await #expect(updates.next()?.line == "3 waiting")
-        try await broker.setTag(ids[0], nil)
+        try await broker.setTag(nil, of: ids[0])
         let gone = try await updates.next()
         #expect(gone?.line == "gone 1 waiting" && gone?.gone[0].details?.tag == nil)
         try await broker.move(ids[1], to: "third")
@@ -164,7 +164,7 @@ struct ObservationTests {
         try await broker.enqueue((0..<50).map { Note("\($0)") })
         try await broker.cancel(queues: "notes")
         let last = try await broker.enqueue(Note("last")).id
-        for number in 0..<5 { try await broker.setTag(last, "\(number)") }
+        for number in 0..<5 { try await broker.setTag("\(number)", of: last) }
         let update = try await updates.next()
         #expect(update?.line == "51 waiting" && update?.states[0].details?.tag == "4")
         await broker.close()
@@ -204,7 +204,7 @@ struct ObservationTests {
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await broker.hold("notes", by: "ops")
-        try await broker.setTag(ActionID(rawValue: 2), "t")
+        try await broker.setTag("t", of: ActionID(rawValue: 2))
         var second = broker.observe(actions: .queue("notes"), after: position).makeAsyncIterator()
         let update = try await second.next()
         #expect(update?.line == "2 waiting, 4 waiting, gone 1 removed")

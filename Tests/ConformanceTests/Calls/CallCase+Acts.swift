@@ -26,7 +26,7 @@ extension CallCase {
                 target.id,
                 payload: #"{"text":"edited"}"#,
                 replacing: nil,
-                ifRunning: .next
+                ifRunning: .forNextAttempt
             )
         },
         .init("edit(_:payload:replacing:ifRunning:)", "unless it runs") { site, target in
@@ -43,14 +43,18 @@ extension CallCase {
                 target.id,
                 payload: #"{"text":"edited"}"#,
                 replacing: old,
-                ifRunning: .next
+                ifRunning: .forNextAttempt
             )
         },
         .init("edit(_:payload:replacing:ifRunning:)", "to what is not JSON") { site, target in
-            try await site.broker.edit(target.id, payload: "{", replacing: nil, ifRunning: .next)
+            try await site.broker.edit(target.id, payload: "{", replacing: nil, ifRunning: .forNextAttempt)
         },
         .init("edit(_:to:ifRunning:)") { site, target in
-            try await site.broker.edit(target.id, to: Note("edited", in: target.queue), ifRunning: .next)
+            try await site.broker.edit(
+                target.id,
+                to: Note("edited", in: target.queue),
+                ifRunning: .forNextAttempt
+            )
         },
         .init("failedAttempts(of:)") { site, target in try await site.broker.failedAttempts(of: target.id) },
         .init("move(_:to:)") { site, target in try await site.broker.move(target.id, to: "elsewhere") },
@@ -77,13 +81,15 @@ extension CallCase {
         .init("retryNow(_:)") { site, target in
             try await site.broker.retryNow(QueuePattern(target.queue.rawValue))
         },
-        .init("setExpiry(_:_:)") { site, target in
-            try await site.broker.setExpiry(target.id, site.clock.date + 60)
+        .init("setExpiry(_:of:)") { site, target in
+            try await site.broker.setExpiry(site.clock.date + 60, of: target.id)
         },
-        .init("setExpiry(_:_:)", "to none") { site, target in try await site.broker.setExpiry(target.id, nil)
+        .init("setExpiry(_:of:)", "to none") { site, target in
+            try await site.broker.setExpiry(nil, of: target.id)
         },
-        .init("setTag(_:_:)") { site, target in try await site.broker.setTag(target.id, "t") },
-        .init("setTag(_:_:)", "to none") { site, target in try await site.broker.setTag(target.id, nil) },
+        .init("setTag(_:of:)") { site, target in try await site.broker.setTag("t", of: target.id) },
+        .init("setTag(_:of:)", "to none") { site, target in try await site.broker.setTag(nil, of: target.id)
+        },
         .init("skipHead(of:only:reason:)") { site, target in
             try await site.broker.skipHead(of: target.queue, only: target.id, reason: "in the way")
         },

@@ -39,7 +39,8 @@ extension CallCase {
         .init("openPayload(_:kind:version:)") { site, text in
             try site.broker.openPayload(text, kind: "note", version: 1)
         },
-        .init("setTag(_:_:)") { site, text in try await site.broker.setTag(ActionID(rawValue: 1), text) },
+        .init("setTag(_:of:)") { site, text in try await site.broker.setTag(text, of: ActionID(rawValue: 1))
+        },
         .init("skipHead(of:only:reason:)", "the reason") { site, text in
             try await site.broker.skipHead(of: "q", only: nil, reason: text)
         },

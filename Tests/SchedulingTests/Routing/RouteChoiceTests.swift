@@ -101,14 +101,14 @@ private let nobody = "every route answered that the action is not its own"
     }
 
     @Test("Not mine: each of the next routes gets the same attempt once, and the policy is the last one's")
-    func notMine() async throws {
+    func declined() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
         let log = EventLog<String>()
-        try broker.route("notes", as: "exact", log, retrying(.fixed(.seconds(99))), .notMine)
+        try broker.route("notes", as: "exact", log, retrying(.fixed(.seconds(99))), .declined)
         try broker.routeAnyKind("notes") { _, attempt in
             log.append("any \(attempt.number)")
-            return .notMine
+            return .declined
         }
         try broker.route("*", Note.self, retrying(.fixed(.seconds(9)))) { _, attempt in
             log.append("wide \(attempt.number)")
@@ -137,7 +137,7 @@ private let nobody = "every route answered that the action is not its own"
         let numbers = EventLog<Int>()
         try broker.route("*", Note.self) { _, attempt in
             numbers.append(attempt.number)
-            return numbers.elements.count == 1 ? .notMine : .success
+            return numbers.elements.count == 1 ? .declined : .success
         }
         try await broker.enqueue(Note("a"))
         try await running(broker) {
@@ -159,7 +159,7 @@ private let nobody = "every route answered that the action is not its own"
         let site = try Site(.memory)
         let broker = try await site.broker()
         let started = Signal()
-        try broker.route("notes", Note.self) { _, _ in .notMine }
+        try broker.route("notes", Note.self) { _, _ in .declined }
         let options = RouteOptions(retry: .fixed(.seconds(60)), timeout: .seconds(5))
         try broker.route("*", Note.self, options) { _, _ in
             started.send()
@@ -181,7 +181,7 @@ private let nobody = "every route answered that the action is not its own"
     func middleware() async throws {
         let log = EventLog<String>()
         let broker = try await Site(.memory).broker { $0.middleware = [Watching(log: log)] }
-        try broker.route("notes", as: "exact", log, RouteOptions(), .notMine)
+        try broker.route("notes", as: "exact", log, RouteOptions(), .declined)
         try broker.route("*", as: "wide", log, retrying(.fixed(.seconds(9))), .retry)
         try await broker.enqueue(Note("a"))
         try await running(broker) { try await until { broker.statistics.retried == 1 } }

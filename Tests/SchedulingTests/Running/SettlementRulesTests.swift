@@ -76,11 +76,11 @@ import Testing
     }
 
     @Test("G10: what no route takes is given back for a minute; a cancelled attempt ends by its reason")
-    func notMine() {
+    func declined() {
         let text = "every route answered that the action is not its own"
-        #expect(Self.settlement(.outcome(.notMine)) == .release(after: .seconds(60), error: text))
-        #expect(Self.settlement(.outcome(.notMine), .stop) == .stop)
-        let late = Self.settlement(.outcome(.notMine), .timeout)
+        #expect(Self.settlement(.outcome(.declined)) == .release(after: .seconds(60), error: text))
+        #expect(Self.settlement(.outcome(.declined), .stop) == .stop)
+        let late = Self.settlement(.outcome(.declined), .timeout)
         #expect(late == .retry(after: .seconds(7), error: "timed out after 5.0 seconds"))
     }
 

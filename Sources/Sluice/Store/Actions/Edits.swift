@@ -145,7 +145,7 @@ final class Edits: TransactionSubject {
         payload: String,
         version: Int?,
         replacing old: String? = nil,
-        ifRunning: EditWhileRunning = .next
+        ifRunning: EditWhileRunning = .forNextAttempt
     ) throws(SQLiteError) -> ActionChange {
         guard let standing = try standing(of: action) else { return .missing }
         if let old, try !has(action, payload: old) { return .conflict }
