@@ -181,7 +181,7 @@ extension RunPolicy {
         _ broker: Broker,
         to handler: @escaping @Sendable (String, Attempt) async throws -> Outcome
     ) throws {
-        for (pattern, options) in rules.options(for: patterns) { try broker.queues(pattern, options) }
+        for (pattern, options) in rules.options(for: patterns) { try broker.configure(pattern, options) }
         for pattern in patterns { try broker.routeAnyKind(pattern, routeOptions, handler: handler) }
     }
 

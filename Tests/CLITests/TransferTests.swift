@@ -182,7 +182,7 @@ import Testing
         let lines = (1...3).map { #"{"queue":"q","kind":"k","payload":\#($0)}"# + "\n" }.joined()
         _ = try await place.sluice("import", "--from", "-", input: lines)
         let broker = try await Broker(file: place.path)
-        try broker.queues("q", QueueOptions(discipline: .lastInFirstOut))
+        try broker.configure("q", QueueOptions(discipline: .lastInFirstOut))
         try await broker.moveToFront(ActionID(rawValue: 1))
         await broker.close()
         let exported = try await place.sluice("export")

@@ -161,7 +161,7 @@ private final class FakeServer: Sendable {
         try await broker.waitUntilIdle("photo/*")
         // There is no route for it.
         try await #expect(broker.status(of: "sharing").depth == 1)
-        try broker.queues("thumbnails", QueueOptions(discipline: .concurrent(4)))
+        try broker.configure("thumbnails", QueueOptions(discipline: .concurrent(4)))
         let hold = try await broker.hold("photo/*", by: "settings", reason: "uploads are off")
         try await broker.cancel(queues: "photo/*")
         try await broker.endHold(hold)

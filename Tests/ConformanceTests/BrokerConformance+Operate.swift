@@ -239,8 +239,8 @@ extension BrokerConformance {
 
     func queueExpiry(_ broker: Broker) async throws {
         let log = try log(broker)
-        try broker.queues("*", QueueOptions(expiresAfter: .seconds(60)))
-        try broker.queues("notes", QueueOptions(maximumDepth: 9))
+        try broker.configure("*", QueueOptions(expiresAfter: .seconds(60)))
+        try broker.configure("notes", QueueOptions(maximumDepth: 9))
         let longer = EnqueueOptions(expiresAt: now.addingTimeInterval(90))
         try await broker.enqueue(Note("a"))
         try await broker.enqueue(Note("b"), longer)

@@ -152,7 +152,7 @@ extension BrokerConformance {
 
     func replaces(_ broker: Broker) async throws {
         let (log, started, go) = (EventLog<String>(), Signal(), Signal())
-        try broker.queues("notes", QueueOptions(maximumDepth: 2))
+        try broker.configure("notes", QueueOptions(maximumDepth: 2))
         try broker.route("notes", Note.self) { note, _ in
             started.send()
             try await go.received()

@@ -51,7 +51,7 @@ struct PostgresApplicationTests {
     func refusal() async throws {
         defer { PQfinish(connection) }
         let broker = try await site.broker()
-        try broker.queues("full", QueueOptions(maximumDepth: 1))
+        try broker.configure("full", QueueOptions(maximumDepth: 1))
         execute("BEGIN")
         try broker.enqueue(Note("a", in: "full"), in: connection)
         let error = #expect(throws: SluiceError.self) {

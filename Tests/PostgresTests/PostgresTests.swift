@@ -366,7 +366,7 @@ struct PostgresTests {
             return nil
         }
         await #expect(
-            code { try broker.queues("a", QueueOptions(discipline: .lastInFirstOut)) } == .unsupported
+            code { try broker.configure("a", QueueOptions(discipline: .lastInFirstOut)) } == .unsupported
         )
         let codes = [
             await code { try broker.route(where: { _ in true }, Note.self) { _, _ in .success } },

@@ -146,7 +146,7 @@ struct EnqueueTests {
     func refusal() async throws {
         let application = try Application(.queue)
         let broker = try await application.broker()
-        try broker.queues("notes", QueueOptions(maximumDepth: 1))
+        try broker.configure("notes", QueueOptions(maximumDepth: 1))
         try await application.database.write { db in
             try broker.enqueue(Note("a"), in: db)
             #expect(throws: SluiceError.self) { try broker.enqueue(Note("b"), in: db) }

@@ -6,7 +6,7 @@ extension Broker {
     /// even where it sets none. Discipline and start are those of the most specific pattern that sets them.
     /// Throws ``SluiceError`` `duplicateQueueOptions` when the pattern has options, `invalidPattern`,
     /// `invalidOptions`, `closed`; `unsupported` for a discipline or a start that a server does not have.
-    public func queues(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
+    public func configure(_ pattern: QueuePattern, _ options: QueueOptions) throws(SluiceError) {
         try require(options)
         try book.setOptions(pattern, options)
     }

@@ -1,7 +1,7 @@
 /// In which order the actions of a queue start, how many at a time, and which ones a failed action blocks.
 ///
 /// ```swift
-/// try broker.queues("uploads", QueueOptions(discipline: .concurrent(4)))
+/// try broker.configure("uploads", QueueOptions(discipline: .concurrent(4)))
 /// ```
 ///
 /// A queue's *order* is the same in each: by sort key, then by number. <doc:Disciplines> has the exact rules.

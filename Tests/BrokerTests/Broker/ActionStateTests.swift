@@ -167,7 +167,7 @@ import Testing
     func reversed() async throws {
         let test = try await TestBroker()
         let broker = test.broker
-        try broker.queues("a", QueueOptions(discipline: .lastInFirstOut))
+        try broker.configure("a", QueueOptions(discipline: .lastInFirstOut))
         try broker.route("a", Note.self) { _, _ in .fail("parks") }
         let ids = try await broker.enqueue([Note("1", in: "a"), Note("2", in: "a"), Note("3", in: "a")])
         // Before a claim has recorded the discipline in the file.

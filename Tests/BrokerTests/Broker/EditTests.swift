@@ -104,7 +104,7 @@ import Testing
     func refusedMove() async throws {
         let site = try Site()
         let broker = try await site.broker()
-        try broker.queues("full", QueueOptions(maximumDepth: 1))
+        try broker.configure("full", QueueOptions(maximumDepth: 1))
         try await broker.enqueue([Note("1", in: "full"), Note("t", in: "text", order: .text("t"))])
         let id = try await broker.enqueue(Note("a")).id
         #expect(await refusal { try await broker.move(id, to: "full") } == .queueFull)
@@ -112,7 +112,7 @@ import Testing
         #expect(await refusal { try await broker.move(id, to: "") } == .invalidQueueName)
         try await #expect(broker.actionSummaries("notes").map(\.id) == [id])
         // Its options say what it is ordered by, be it empty.
-        try broker.queues("dates", QueueOptions(sortKey: .date))
+        try broker.configure("dates", QueueOptions(sortKey: .date))
         #expect(await refusal { try await broker.move(id, to: "dates") } == .sortKeyMismatch)
         // A dead letter had its place: the depth does not hold it back.
         try await #expect(broker.skipHead(of: "full") != .empty)

@@ -44,7 +44,7 @@ import Testing
     func allOrNothing(_ place: QueueStorage) async throws {
         let site = try Site(place)
         let broker = try await site.broker { $0.maximumPayloadByteCount = 200 }
-        try broker.queues("small", QueueOptions(maximumDepth: 3))
+        try broker.configure("small", QueueOptions(maximumDepth: 3))
         let good = (0..<3).map { Note("\($0)", in: "small") } + [Note("3", in: "mixed")]
         let bad: [(Note, SluiceError.Code)] = [
             (Note("x", in: "small"), .queueFull),
@@ -213,7 +213,7 @@ import Testing
         let broker = try await site.broker()
         let log = EventLog<String>()
         let go = Signal()
-        try broker.queues("*", QueueOptions(maximumDepth: 2))
+        try broker.configure("*", QueueOptions(maximumDepth: 2))
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
             try await go.received(log.elements.count)

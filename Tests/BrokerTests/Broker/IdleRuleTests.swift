@@ -45,7 +45,7 @@ struct IdleRuleTests {
         let site = try Site(place)
         let broker = try await site.broker()
         let (log, ends) = (EventLog<Int>(), EventLog<Int>())
-        try broker.queues("notes", QueueOptions(discipline: standstill.discipline))
+        try broker.configure("notes", QueueOptions(discipline: standstill.discipline))
         try broker.route("notes", Note.self) { _, attempt in
             log.append(attempt.number)
             return standstill.outcome(attempt.number)

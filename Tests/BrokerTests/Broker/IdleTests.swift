@@ -202,7 +202,7 @@ struct WaitForOneselfTests {
     @Test("In a queue with several slots a handler may wait for an action that starts beside it")
     func settledBeside() async throws {
         let broker = try await Site(.memory).broker()
-        try broker.queues("notes", QueueOptions(discipline: .concurrent(2)))
+        try broker.configure("notes", QueueOptions(discipline: .concurrent(2)))
         try broker.route("notes", Note.self) { note, attempt in
             guard note.text == "a" else { return .success }
             return try await attempt.broker.enqueue(Note("b")).settled() == .succeeded

@@ -277,7 +277,7 @@ import Testing
     @Test("A full queue refuses a new key and still knows an old one")
     func depth() async throws {
         let broker = try await Site(.memory).broker()
-        try broker.queues("notes", QueueOptions(maximumDepth: 2))
+        try broker.configure("notes", QueueOptions(maximumDepth: 2))
         let id = try await broker.enqueue(Note("a"), key()).id
         try await broker.enqueue(Note("b"))
         try await #expect(broker.enqueue(Note("c"), key()).id == id)
@@ -286,7 +286,7 @@ import Testing
             await refusal { try await broker.enqueue(Note("d"), EnqueueOptions(key: "new")) } == .queueFull
         )
         // Two of the three would fit, and none is stored.
-        try broker.queues("other", QueueOptions(maximumDepth: 2))
+        try broker.configure("other", QueueOptions(maximumDepth: 2))
         let notes = ["1", "1", "2", "3"].map { Note($0, in: "other") }
         let code = await refusal {
             try await broker.enqueue(notes, options: { EnqueueOptions(key: DeduplicationKey($0.text)) })

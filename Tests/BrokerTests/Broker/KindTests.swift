@@ -210,12 +210,12 @@ import Testing
     func queueOptions() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        try broker.queues("a/*", QueueOptions(sortKey: .integer, maximumDepth: 1))
-        try broker.queues("a/b", QueueOptions(maximumDepth: 2))
-        let duplicate = #expect(throws: SluiceError.self) { try broker.queues("a/*", QueueOptions()) }
+        try broker.configure("a/*", QueueOptions(sortKey: .integer, maximumDepth: 1))
+        try broker.configure("a/b", QueueOptions(maximumDepth: 2))
+        let duplicate = #expect(throws: SluiceError.self) { try broker.configure("a/*", QueueOptions()) }
         #expect(duplicate?.code == .duplicateQueueOptions)
         let invalid = #expect(throws: SluiceError.self) {
-            try broker.queues("c", QueueOptions(maximumDepth: 0))
+            try broker.configure("c", QueueOptions(maximumDepth: 0))
         }
         #expect(invalid?.code == .invalidOptions)
 

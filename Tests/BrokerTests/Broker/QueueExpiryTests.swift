@@ -22,9 +22,9 @@ import Testing
     func rules() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        try broker.queues("feed/*", QueueOptions(expiresAfter: .seconds(100)))
-        try broker.queues("feed/quick/*", QueueOptions(expiresAfter: .seconds(5)))
-        try broker.queues("feed/small", QueueOptions(maximumDepth: 10))
+        try broker.configure("feed/*", QueueOptions(expiresAfter: .seconds(100)))
+        try broker.configure("feed/quick/*", QueueOptions(expiresAfter: .seconds(5)))
+        try broker.configure("feed/small", QueueOptions(maximumDepth: 10))
         for queue in ["feed/a", "feed/quick/a", "feed/small", "other"] as [QueueName] {
             try await broker.enqueue(Note("a", in: queue))
         }
@@ -44,7 +44,7 @@ import Testing
         let site = try Site()
         let broker = try await site.broker()
         let application = try Application(site)
-        try broker.queues("feed/*", QueueOptions(expiresAfter: .seconds(100)))
+        try broker.configure("feed/*", QueueOptions(expiresAfter: .seconds(100)))
         let note = Note("a", in: "feed/a")
         try broker.route("settling", Note.self) { _, _ in
             .success { try $0.enqueue(note) }
@@ -72,7 +72,7 @@ import Testing
     @Test("An action that has expired by it becomes a dead letter, without an attempt")
     func expires() async throws {
         let test = try await TestBroker { broker in
-            try broker.queues("*", QueueOptions(expiresAfter: .seconds(60)))
+            try broker.configure("*", QueueOptions(expiresAfter: .seconds(60)))
             try broker.route("*", Note.self, RouteOptions(gates: ["network"])) { _, _ in .success }
         }
         let id = try await test.broker.enqueue(Note("a")).id
@@ -87,7 +87,9 @@ import Testing
     @Test("One that is not positive is refused", arguments: [Duration.zero, .seconds(-1)])
     func refused(_ age: Duration) async throws {
         let broker = try await Site(.memory).broker()
-        #expect(await refusal { try broker.queues("*", QueueOptions(expiresAfter: age)) } == .invalidOptions)
+        #expect(
+            await refusal { try broker.configure("*", QueueOptions(expiresAfter: age)) } == .invalidOptions
+        )
         await broker.close()
     }
 }

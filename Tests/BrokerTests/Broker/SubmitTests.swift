@@ -61,7 +61,7 @@ import Testing
 
     @Test("A submitted action runs, and expires at its time")
     func runs() async throws {
-        let test = try await TestBroker { try $0.queues("old", QueueOptions(expiresAfter: .seconds(9))) }
+        let test = try await TestBroker { try $0.configure("old", QueueOptions(expiresAfter: .seconds(9))) }
         let log = EventLog<String>()
         try test.broker.routeNotes(to: log)
         try await test.start()
@@ -77,7 +77,7 @@ import Testing
     @Test("G14: each action that is not stored is reported, with its error")
     func errors() async throws {
         let broker = try await Site(.memory).broker { $0.maximumPayloadByteCount = 100 }
-        try broker.queues("small", QueueOptions(maximumDepth: 1))
+        try broker.configure("small", QueueOptions(maximumDepth: 1))
         let codes = EventLog<SluiceError.Code>()
         let refused = [
             Note("a", in: "nan", order: .real(.nan)), Note(String(repeating: "x", count: 200)),

@@ -207,7 +207,7 @@ import Testing
     func deferred() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        try broker.queues("*", QueueOptions(discipline: .concurrent(2)))
+        try broker.configure("*", QueueOptions(discipline: .concurrent(2)))
         let log = EventLog<String>()
         try broker.route("*", Note.self) { note, attempt in
             log.append("\(note.text) \(attempt.number)")

@@ -44,7 +44,7 @@ import Testing
         let site = try Site()
         let lines = lines
         let broker = try await site.broker { $0.logger = .keeping(lines, from: .warning) }
-        try broker.queues("*", QueueOptions(discipline: discipline))
+        try broker.configure("*", QueueOptions(discipline: discipline))
         try broker.route("*", Note.self) { _, _ in .success }
         try await running(broker) {
             // One is there at the start, another one comes later, after the first report.

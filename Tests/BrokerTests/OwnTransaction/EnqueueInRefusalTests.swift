@@ -52,8 +52,8 @@ struct EnqueueInRefusalTests {
     func checks() async throws {
         let site = try Site()
         let broker = try await site.broker { $0.maximumPayloadByteCount = 100 }
-        try broker.queues("full", QueueOptions(maximumDepth: 1))
-        try broker.queues("dated", QueueOptions(sortKey: .date))
+        try broker.configure("full", QueueOptions(maximumDepth: 1))
+        try broker.configure("dated", QueueOptions(sortKey: .date))
         let application = try Application(site)
         try await broker.enqueue(Note("there", in: "full"))
         let taken = EnqueueOptions(key: DeduplicationKey("k", policy: .refuse))

@@ -135,7 +135,7 @@ struct EnqueueInTests {
     func settings() async throws {
         let site = try Site()
         let broker = try await site.broker()
-        try broker.queues("keyed/*", QueueOptions(sortKey: .integer, maximumDepth: 5))
+        try broker.configure("keyed/*", QueueOptions(sortKey: .integer, maximumDepth: 5))
         let application = try Application(site)
         try application.execute(
             """

@@ -58,7 +58,7 @@ extension CallCase {
         }
         + keys.map { words, key in
             CallCase("enqueue(_:_:notBefore:)", "the sort key \(words)") { site in
-                try site.broker.queues("fixed", QueueOptions(sortKey: .integer, maximumDepth: 1))
+                try site.broker.configure("fixed", QueueOptions(sortKey: .integer, maximumDepth: 1))
                 for queue in ["q", "fixed", "fixed"] {
                     await site.note(queue) {
                         try await site.broker.enqueue(Note("a", in: QueueName(queue), order: key)).id

@@ -29,8 +29,8 @@ extension CallCase {
         .init("purgeDeadLetters(_:cause:diedBefore:keepingNewest:)") { site, pattern in
             try await site.broker.purgeDeadLetters(pattern, cause: nil, diedBefore: nil, keepingNewest: 0)
         },
-        .init("queues(_:_:)") { site, pattern in
-            try site.broker.queues(pattern, QueueOptions(maximumDepth: 5))
+        .init("configure(_:_:)") { site, pattern in
+            try site.broker.configure(pattern, QueueOptions(maximumDepth: 5))
         },
         .init("removeQueueOptions(_:)") { site, pattern in try await site.broker.removeQueueOptions(pattern)
         },

@@ -11,7 +11,7 @@ import Testing
         let site = try Site(.memory)
         let broker = try await site.broker()
         let log = EventLog<String>()
-        try broker.queues("notes", QueueOptions(discipline: .concurrent(2), start: .batch(count: 10)))
+        try broker.configure("notes", QueueOptions(discipline: .concurrent(2), start: .batch(count: 10)))
         try broker.routeNotes(to: log)
         try await broker.closeGate("g")
         try await running(broker) {
@@ -36,7 +36,7 @@ import Testing
         let site = try Site(.memory)
         let broker = try await site.broker()
         let log = EventLog<String>()
-        try broker.queues("notes", QueueOptions(discipline: discipline, start: .batch(count: 10)))
+        try broker.configure("notes", QueueOptions(discipline: discipline, start: .batch(count: 10)))
         try broker.route("notes", Note.self, retrying(.fixed(.seconds(3_600)))) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
             return attempt.number == 1 ? .retry : .success

@@ -11,7 +11,7 @@ import Testing
 struct CustomerIOBatchTests {
     private func open(_ site: Site, to log: EventLog<String>) async throws -> Broker {
         let broker = try await site.broker()
-        try broker.queues("notes", QueueOptions(start: .batch()))
+        try broker.configure("notes", QueueOptions(start: .batch()))
         try broker.routeNotes(to: log)
         return broker
     }
@@ -30,7 +30,7 @@ struct CustomerIOBatchTests {
         let site = try Site(place)
         let log = EventLog<String>()
         let broker = try await site.broker()
-        try broker.queues("notes", QueueOptions(start: .batch()))
+        try broker.configure("notes", QueueOptions(start: .batch()))
         try broker.route("notes", Note.self) { note, _ in
             if note.text == "9" { try await broker.enqueue(Note("meanwhile")) }
             log.append(note.text)
@@ -128,7 +128,7 @@ struct CustomerIOBatchTests {
         let log = EventLog<String>()
         let entered = Signal()
         let first = try await site.broker()
-        try first.queues("notes", QueueOptions(start: .batch()))
+        try first.configure("notes", QueueOptions(start: .batch()))
         try first.route("notes", Note.self) { note, _ in
             log.append(note.text)
             guard note.text == "3" else { return .success }
@@ -183,7 +183,7 @@ struct CustomerIOBatchTests {
         let site = try Site(.memory)
         let broker = try await site.broker()
         let log = EventLog<String>()
-        try broker.queues("tracking", QueueOptions(discipline: .passOver, start: .batch(count: 10)))
+        try broker.configure("tracking", QueueOptions(discipline: .passOver, start: .batch(count: 10)))
         try broker.route("tracking", Note.self, retrying(.fixed(.seconds(600)))) { note, attempt in
             log.append("\(note.text) \(attempt.number)")
             return attempt.number == 1 && note.text != "c" ? .retry : .success

@@ -30,7 +30,7 @@ struct CustomerIOPassTests {
     ) async throws -> Broker {
         let broker = try await site.broker()
         let options = retrying(retry)
-        try broker.queues("notes", QueueOptions(discipline: .passOver))
+        try broker.configure("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in server.send(note.text) }
         return broker
     }
@@ -168,7 +168,7 @@ struct CustomerIOPassTests {
         let broker = try await site.broker()
         var options = retrying(.fixed(.seconds(60)))
         options.failure.failed = .skip
-        try broker.queues("notes", QueueOptions(discipline: .passOver))
+        try broker.configure("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in
             _ = server.send(note.text)
             return note.text == "refused" ? .fail("400") : note.text == "down" ? .retry : .success
@@ -195,7 +195,7 @@ struct CustomerIOPassTests {
         var options = retrying(.fixed(.seconds(60)))
         options.failure.failed = .skip
         let log = EventLog<String>()
-        try broker.queues("notes", QueueOptions(discipline: .passOver))
+        try broker.configure("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in
             log.append(note.text)
             guard note.text == "start" else { return .success }

@@ -27,7 +27,7 @@ struct DisciplineBrokerTests {
         let site = try Site(place)
         let broker = try await site.broker()
         let (gauge, started, goOn) = (Gauge(), EventLog<String>(), Signal())
-        try broker.queues("notes", QueueOptions(discipline: .concurrent(slots)))
+        try broker.configure("notes", QueueOptions(discipline: .concurrent(slots)))
         try broker.route("notes", Note.self) { note, _ in
             gauge.enter()
             started.append(note.text)
@@ -56,7 +56,7 @@ struct DisciplineBrokerTests {
         let broker = try await site.broker { if !isOfRoute { $0.concurrency = 2 } }
         let gauge = Gauge()
         let options = RouteOptions(concurrency: isOfRoute ? 2 : nil)
-        try broker.queues("*", QueueOptions(discipline: .concurrent(8)))
+        try broker.configure("*", QueueOptions(discipline: .concurrent(8)))
         for queue in ["a", "b"] as [QueuePattern] {
             try broker.route(queue, Note.self, options) { _, _ in
                 gauge.enter()
@@ -81,7 +81,7 @@ struct DisciplineBrokerTests {
         let broker = try await site.broker()
         let log = EventLog<String>()
         let options = retrying(.fixed(.seconds(10)))
-        try broker.queues("notes", QueueOptions(discipline: .concurrent(2)))
+        try broker.configure("notes", QueueOptions(discipline: .concurrent(2)))
         try broker.route("notes", Note.self, options) { note, attempt in
             log.append("\(note.text)\(attempt.number)")
             return note.text == "a" && attempt.number == 1 ? .retry : .success
@@ -111,7 +111,7 @@ struct DisciplineBrokerTests {
         let broker = try await site.broker()
         let (log, entered, goOn) = (EventLog<String>(), Signal(), Signal())
         let options = retrying(.fixed(.seconds(10)))
-        try broker.queues("notes", QueueOptions(discipline: .lastInFirstOut))
+        try broker.configure("notes", QueueOptions(discipline: .lastInFirstOut))
         try broker.route("notes", Note.self, options) { note, attempt in
             log.append(note.text)
             if note.text == "first" {
@@ -147,7 +147,7 @@ struct DisciplineBrokerTests {
         try fixture.killRunner()
         let broker = try await site.broker()
         let (gauge, suspects) = (Gauge(), EventLog<Int>())
-        try broker.queues("notes", QueueOptions(discipline: .concurrent(3)))
+        try broker.configure("notes", QueueOptions(discipline: .concurrent(3)))
         try broker.routeAnyKind("notes") { payload, _ in
             gauge.enter()
             if let number = Int(payload.dropFirst().dropLast()), number < 3 {
@@ -168,7 +168,7 @@ struct DisciplineBrokerTests {
         let site = try Site(.file)
         let broker = try await site.broker { $0.file.foreignChangeInterval = .milliseconds(1) }
         let log = EventLog<String>()
-        try broker.queues("notes", QueueOptions(discipline: .passOver))
+        try broker.configure("notes", QueueOptions(discipline: .passOver))
         try broker.routeNotes(to: log)
         for text in ["a", "b"] {
             try await broker.enqueue(Note(text), EnqueueOptions(gate: GateName("gate \(text)")))

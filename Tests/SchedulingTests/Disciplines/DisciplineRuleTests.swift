@@ -241,23 +241,23 @@ struct DisciplineRuleTests {
     @Test("Each rule is that of the most specific pattern that says it; options of a pattern are set once")
     func patterns() async throws {
         let broker = try await Site(.memory).broker()
-        try broker.queues("a/*", QueueOptions(discipline: .lastInFirstOut, start: .batch()))
-        try broker.queues("a/b", QueueOptions(discipline: .concurrent(2)))
+        try broker.configure("a/*", QueueOptions(discipline: .lastInFirstOut, start: .batch()))
+        try broker.configure("a/b", QueueOptions(discipline: .concurrent(2)))
         let rules = broker.fileEngine.routes.admission.queues
         #expect(rules.rules(of: "a/x") == QueueRules(discipline: .lastInFirstOut, start: .batch()))
         #expect(rules.rules(of: "a/b") == QueueRules(discipline: .concurrent(2), start: .batch()))
         #expect(rules.rules(of: "c") == .plain)
         #expect(
-            await refusal { try broker.queues("a/*", QueueOptions(discipline: .passOver)) }
+            await refusal { try broker.configure("a/*", QueueOptions(discipline: .passOver)) }
                 == .duplicateQueueOptions
         )
         #expect(broker.fileEngine.routes.admission.queues.rules(of: "a/x").discipline == .lastInFirstOut)
         #expect(
-            await refusal { try broker.queues("b", QueueOptions(discipline: .concurrent(0))) }
+            await refusal { try broker.configure("b", QueueOptions(discipline: .concurrent(0))) }
                 == .invalidOptions
         )
         let none = QueueOptions(start: .batch(count: 0))
-        #expect(await refusal { try broker.queues("b", none) } == .invalidOptions)
+        #expect(await refusal { try broker.configure("b", none) } == .invalidOptions)
         await broker.close()
     }
 }

@@ -19,7 +19,7 @@ struct DisciplineStatusTests {
     func unknownLast() async throws {
         let site = try Site(.file)
         let broker = try await site.broker()
-        try broker.queues("notes", QueueOptions(discipline: .lastInFirstOut))
+        try broker.configure("notes", QueueOptions(discipline: .lastInFirstOut))
         try broker.route("notes", Note.self) { _, _ in .success }
         try await broker.enqueue(Note("a"))
         let last = try await broker.enqueue(Photo(album: "notes", width: 1)).id
@@ -51,7 +51,7 @@ struct DisciplineStatusTests {
         let broker = try await site.broker()
         let options = retrying(.fixed(.seconds(60)))
         let log = EventLog<String>()
-        try broker.queues("notes", QueueOptions(discipline: .passOver))
+        try broker.configure("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, _ in
             log.append(note.text)
             return .retry

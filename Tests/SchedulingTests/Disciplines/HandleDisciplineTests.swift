@@ -30,7 +30,7 @@ struct HandleDisciplineTests {
         let broker = try await site.broker()
         let log = EventLog<String>()
         let options = retrying(.fixed(.seconds(60)))
-        try broker.queues("notes", QueueOptions(discipline: .passOver))
+        try broker.configure("notes", QueueOptions(discipline: .passOver))
         try broker.route("notes", Note.self, options) { note, attempt in
             log.append(note.text)
             return note.text == "start" && attempt.number == 1 ? .retry : .success
@@ -155,7 +155,7 @@ struct HandleDisciplineTests {
         let broker = try await Site(.memory).broker()
         let log = EventLog<String>()
         let options = retrying(.fixed(.seconds(60)))
-        try broker.queues("*", QueueOptions(discipline: .concurrent(2)))
+        try broker.configure("*", QueueOptions(discipline: .concurrent(2)))
         try broker.route("*", Note.self, options) { note, attempt in
             log.append("\(attempt.queue) \(attempt.number)")
             return attempt.number == 1 ? .retry : .success

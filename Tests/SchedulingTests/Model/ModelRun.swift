@@ -57,7 +57,7 @@ struct ModelRun {
         (adjusted.file.writeBehind.newest, adjusted.file.writeBehind.batch) = (4, 3)
         adjusted.file.lockTimeout = patience
         let test = try await TestBroker(plan.storage, options: adjusted) { broker in
-            try broker.queues("q/*", QueueOptions(discipline: rules.discipline))
+            try broker.configure("q/*", QueueOptions(discipline: rules.discipline))
             try broker.route("q/*", Note.self, options) { _, _ in .success }
         }
         test.holdAttempts(heedingCancellation: false)

@@ -49,7 +49,7 @@ import Testing
     @Test("Each start of an attempt counts: a retry, and each slot of a queue")
     func retries() async throws {
         let broker = try await site.broker()
-        try broker.queues("wide", QueueOptions(discipline: .concurrent(5)))
+        try broker.configure("wide", QueueOptions(discipline: .concurrent(5)))
         let options = RouteOptions(rate: RateLimit(1, per: .seconds(10)))
         try broker.route("*", Note.self, options) { [log] note, attempt in
             log.append(note.text)

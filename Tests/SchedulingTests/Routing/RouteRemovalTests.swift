@@ -128,7 +128,7 @@ struct RouteRemovalTests {
         let broker = try await Site(.memory).broker()
         let (log, started, goOn) = (EventLog<String>(), Signal(), Signal())
         defer { goOn.send() }
-        try broker.queues("notes", QueueOptions(discipline: .lastInFirstOut))
+        try broker.configure("notes", QueueOptions(discipline: .lastInFirstOut))
         try broker.route("*", Note.self) { note, _ in
             log.append(note.text)
             started.send()
@@ -153,7 +153,7 @@ struct RouteRemovalTests {
         let broker = try await Site(.memory).broker()
         let log = EventLog<String>()
         let batches = QueueOptions(start: .batch(count: 10, after: .seconds(600)))
-        try broker.queues("notes", batches)
+        try broker.configure("notes", batches)
         try broker.routeNotes(to: log)
         try await broker.enqueue(Note("a"))
         try await running(broker) {
@@ -161,7 +161,7 @@ struct RouteRemovalTests {
             try await broker.removeQueueOptions("notes")
             await broker.waitUntilIdle()
             #expect(log.elements == ["a"])
-            try broker.queues("notes", batches)
+            try broker.configure("notes", batches)
             try await broker.enqueue(Note("b"))
             try await until { try await broker.status(of: "notes").state == .scheduled }
             #expect(log.elements == ["a"])
@@ -172,7 +172,7 @@ struct RouteRemovalTests {
     @Test("The depth of a queue is that of the options at each enqueue")
     func depth() async throws {
         let broker = try await Site(.memory).broker()
-        try broker.queues("notes", QueueOptions(maximumDepth: 1))
+        try broker.configure("notes", QueueOptions(maximumDepth: 1))
         try await broker.enqueue(Note("a"))
         let refused = await #expect(throws: SluiceError.self) { try await broker.enqueue(Note("b")) }
         #expect(refused?.code == .queueFull)

@@ -147,7 +147,7 @@ import Testing
     func besideRunning() async throws {
         let site = try Site(.memory)
         let broker = try await site.broker()
-        try broker.queues("jobs", QueueOptions(maximumDepth: 3))
+        try broker.configure("jobs", QueueOptions(maximumDepth: 3))
         let jobs = broker.queue("jobs", of: Note.self)
         let (log, goOn) = (EventLog<String>(), Signal())
         try jobs.route { note, _ in

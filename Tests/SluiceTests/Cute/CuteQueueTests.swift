@@ -43,7 +43,7 @@ import Testing
         try await #expect(broker.actionSummaries("jobs").map(\.id.rawValue) == [1, 2])
         try await #expect(broker.actionSummaries("elsewhere").isEmpty)
         try await #expect(jobs.removeNext(2).map(\.tag) == [nil, "t"])
-        try broker.queues("small", QueueOptions(maximumDepth: 1))
+        try broker.configure("small", QueueOptions(maximumDepth: 1))
         let small = broker.queue("small", of: Note.self)
         let refused = await refusal { try await small.add([Note("a"), Note("b")]) }
         #expect(refused == .queueFull)

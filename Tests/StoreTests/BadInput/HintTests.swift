@@ -51,7 +51,7 @@ struct HintTests {
         let meant = pattern.split(separator: "/").count == 3 ? "'a/b/*'" : "'conversation/*'"
         let route = #expect(throws: SluiceError.self) { try broker.routeNotes(name, to: EventLog<String>()) }
         let options = #expect(throws: SluiceError.self) {
-            try broker.queues(name, QueueOptions(maximumDepth: 1))
+            try broker.configure(name, QueueOptions(maximumDepth: 1))
         }
         for error in [route, options] {
             #expect(error?.code == .invalidPattern)

@@ -56,9 +56,9 @@ struct RoughUse: Sendable {
 
     /// The queues of a ``FullFile`` that are not first in, first out.
     static func setDisciplines(of broker: Broker) throws {
-        try broker.queues("pass/*", QueueOptions(discipline: .passOver))
-        try broker.queues("wide/*", QueueOptions(discipline: .concurrent(2)))
-        try broker.queues("batch/*", QueueOptions(start: .batch(count: 10, after: .seconds(30))))
+        try broker.configure("pass/*", QueueOptions(discipline: .passOver))
+        try broker.configure("wide/*", QueueOptions(discipline: .concurrent(2)))
+        try broker.configure("batch/*", QueueOptions(start: .batch(count: 10, after: .seconds(30))))
     }
 
     func run() async -> Report {

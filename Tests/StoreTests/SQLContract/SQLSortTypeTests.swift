@@ -19,7 +19,7 @@ struct SQLSortTypeTests {
     func conversation() async throws {
         let site = try Site(.file)
         let broker = try await site.broker()
-        try broker.queues("chat", QueueOptions(sortKey: .date))
+        try broker.configure("chat", QueueOptions(sortKey: .date))
         let log = EventLog<String>()
         try broker.routeNotes("chat", to: log)
         try site.shell("\(Self.insert)) VALUES ('chat', 'note', '{\"text\":\"by hand\"}')")

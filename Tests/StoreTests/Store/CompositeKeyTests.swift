@@ -96,7 +96,7 @@ import Testing
     @Test("G2: another type is refused, whoever has set it, and a number that is none")
     func refusals() async throws {
         let broker = try await Site(.memory).broker()
-        try broker.queues("fixed", QueueOptions(sortKey: .composite(.date, .integer)))
+        try broker.configure("fixed", QueueOptions(sortKey: .composite(.date, .integer)))
         try await broker.enqueue(Note("a", order: Self.key(1, 1)))
         let date = SortKey.date(.now)
         let others: [SortKey] = [
