@@ -15,8 +15,8 @@ extension FileEngine {
         case .checkpointWAL: attempt(chore, again: nil) { try await $0.checkpointPinnedWAL() }
         case .truncateWAL: truncateWALAgain()
         case .findStalled: findStalled()
-        case .noteRoutes:
-            attempt(chore, again: nil) { [routes] in try await $0.noteRoutes(routes.current.shown) }
+        case .showRoutes:
+            attempt(chore, again: nil) { [routes] in try await $0.showRoutes { routes.current.shown } }
         case .reportOversights: reportOversights()
         case .findRunner: findRunner()
         case .sync: attempt(chore, again: nil) { try await $0.sync() }

@@ -3,7 +3,7 @@ extension FileEngine {
 
     package func routesChanged(mayStrand: Bool) {
         scheduler.routesChanged()
-        if isRunning { scheduler.schedule(.noteRoutes, within: .zero) }
+        if isRunning { scheduler.schedule(.showRoutes, within: .zero) }
         if mayStrand { observers.poke(nil) }
     }
 

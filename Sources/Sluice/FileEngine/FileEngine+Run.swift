@@ -54,7 +54,7 @@ extension FileEngine {
         }
         let (drained, ended) = try beginRunning()
         defer { endRunning(ended) }
-        try await store.startRunning(routes.current.shown)
+        try await store.startRunning { [routes] in routes.current.shown }
         options.logger.info("the broker runs")
         defer { options.logger.info("the broker has stopped") }
         await withTaskCancellationHandler {

@@ -5,7 +5,7 @@ enum HandlerResult: Sendable {
     /// The payload is not of the route's type; with the reason, without the payload.
     case undecodable(String)
 
-    var isNotMine: Bool {
+    var isDeclined: Bool {
         if case .outcome(let outcome) = self, case .declined = outcome.storage { true } else { false }
     }
 }

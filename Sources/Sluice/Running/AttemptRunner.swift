@@ -71,7 +71,7 @@ package final class AttemptRunner: Sendable {
             let settlement: Settlement
             if options.middleware.isEmpty {
                 var result = await route.perform(action, attempt)
-                if result.isNotMine { (result, route) = await passOn(action, attempt, route, task) }
+                if result.isDeclined { (result, route) = await passOn(action, attempt, route, task) }
                 settlement = self.settlement(for: result, of: attempt, task.reason, route)
             } else {
                 let ended = await performInMiddleware(action, attempt, route, task)
@@ -160,7 +160,7 @@ package final class AttemptRunner: Sendable {
             tried.insert(next.id)
             route = next
             let result = await next.perform(action, attempt)
-            if !result.isNotMine { return (result, next) }
+            if !result.isDeclined { return (result, next) }
         }
         return (.outcome(.declined), route)
     }
@@ -184,7 +184,7 @@ package final class AttemptRunner: Sendable {
         do {
             ended = try await pass(options.middleware[...], context) { [self] in
                 let result = await first.perform(action, attempt)
-                guard result.isNotMine else { return result }
+                guard result.isDeclined else { return result }
                 let (last, handler) = await passOn(action, attempt, first, task)
                 route.withLock { $0 = handler }
                 return last

@@ -3,7 +3,7 @@
 /// Each engine fills it, and ``reasons`` alone says in which order they count. The views `sluice_queues` of
 /// both schemas and the tool follow that order; tests compare them for all combinations of facts.
 package struct HeadFacts: Sendable {
-    /// What blocks the queue for its action: a failure policy, or a payload that does not decode.
+    /// The parking of a queue by a failure policy.
     package struct Block: Sendable {
         package var action: ActionID
         /// `nil` while a failure makes the whole queue dead letters.

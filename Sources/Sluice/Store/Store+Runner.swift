@@ -8,19 +8,22 @@ internal import SluiceSQLite
 extension Store {
     /// Becomes one of the processes that run the queues, and makes suspects of the actions of dead ones.
     ///
-    /// - Parameter routes: The routes that others are to see.
-    package func startRunning(_ routes: Set<ShownRoute> = []) async throws(SluiceError) {
+    /// - Parameter routes: Returns the routes that others are to see; called in the transaction, so that none
+    ///   of the process's changes gets lost.
+    package func startRunning(
+        showing routes: @escaping @Sendable () -> Set<ShownRoute> = { [] }
+    ) async throws(SluiceError) {
         try await write(sync: .owed) {
             // Nothing runs: outcomes that an earlier run could not write are dropped.
             $0.core.routeUse = RouteUse()
-            $0.registry.routes = routes
+            $0.registry.routes = routes()
             try $0.registry.startRunning()
         }
     }
 
-    /// Shows others which routes this process has.
-    func noteRoutes(_ routes: Set<ShownRoute>) async throws(SluiceError) {
-        try await write(sync: .later) { try $0.registry.noteRoutes(routes) }
+    /// Shows others which routes this process has now.
+    func showRoutes(_ routes: @escaping @Sendable () -> Set<ShownRoute>) async throws(SluiceError) {
+        try await write(sync: .later) { try $0.registry.show(routes()) }
     }
 
     /// If this process was itself removed, since its lease had ended, it starts again.

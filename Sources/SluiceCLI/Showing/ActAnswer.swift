@@ -51,35 +51,41 @@ extension Act {
     /// Returns the result in words, with what can be done next.
     func answer(_ result: ActResult, _ broker: Broker) async throws -> ActAnswer {
         switch self {
-        case .cancel(.action), .move, .moveToFront, .edit, .reschedule, .setExpiry, .setTag:
-            return try await answerOfAction(result, broker)
+        case .cancel(.action(let id)): return try await cancelled(id, result, broker)
         case .cancel(.tag), .cancel(.queues):
             return ActAnswer(
                 "\(result.done) removed, \(result.deferred) signalled",
                 [("removed", String(result.done)), ("signalled", String(result.deferred))]
             )
+        case .move(let id, to: let queue):
+            return try await result.answer(
+                id,
+                "is moved to \(queue)",
+                "it moves when its attempt ends",
+                broker
+            )
+        case .moveToFront(let id):
+            return try await result.answer(id, "is at the front of its queue", "it is not moved", broker)
+        case .edit(let id, _, _, _):
+            let later = "its next attempt gets the new payload"
+            return try await result.answer(id, "has a new payload", later, broker)
+        case .reschedule(let id, notBefore: let time):
+            let later = time.map(\.date).flatMap { $0 > Date() ? $0 : nil }
+            let done = later.map { "is scheduled for \(Times.text($0))" } ?? "is due now"
+            return try await result.answer(id, done, "it is not changed", broker)
+        case .setExpiry(let id, let time):
+            let end = time.map { "expires at \(Times.text($0.date))" } ?? "does not expire"
+            return try await result.answer(id, end, "after this attempt it \(end)", broker)
+        case .setTag(let id, let tag):
+            let done = tag.map { "has the tag \($0)" } ?? "has no tag"
+            return try await result.answer(id, done, "it \(done)", broker)
         case .skipHead(of: let queue, _, _): return skipped(queue, result)
         case .retryNow(let queues): return retried(queues, result)
-        case .runNow:
-            return ActAnswer("\(result.done) queues are started", [("queues", String(result.done))])
-        case .hold(let pattern, by: let holder, let reason, _):
-            let id = result.hold?.description ?? "null"
-            return ActAnswer(
-                id,
-                [
-                    ("id", id), ("queue", JSONText.string(pattern.rawValue)),
-                    ("holder", JSONText.string(holder)), ("reason", JSONText.string(reason)),
-                ]
-            )
+        case .runNow: return counted("\(result.done) queues are started", "queues", result)
+        case .hold(let pattern, by: let holder, let reason, _): return held(pattern, holder, reason, result)
         case .endHolds(of: let pattern, _):
-            let count = String(result.done)
-            return ActAnswer("\(count) holds of \(pattern) have ended", [("holds", count)])
-        case .endHold(let id):
-            let isEnded = result.outcome == .done
-            return ActAnswer(
-                isEnded ? "hold \(id) has ended" : "there is no hold \(id); `sluice holds` lists them",
-                [("id", id.description), ("result", JSONText.string(isEnded ? "ended" : "missing"))]
-            )
+            return counted("\(result.done) holds of \(pattern) have ended", "holds", result)
+        case .endHold(let id): return endedHold(id, result)
         case .openGate(let name, _, _): return gate(name, "open")
         case .closeGate(let name, _, _): return gate(name, "closed")
         case .requeue(let id), .requeueAtEnd(let id): return requeued(id, result)
@@ -88,49 +94,38 @@ extension Act {
                 "\(DeadChoice.counted(result.done)) requeued",
                 [("requeued", String(result.done)), ("kept", String(result.keptCount))]
             )
-        case .purge(let id):
-            let isPurged = result.outcome == .done
-            return isPurged
-                ? ActAnswer(id, "purged", "\(id) is purged") : ActAnswer(id, "missing", Self.noLetter(id))
-        case .purgeAll:
-            return ActAnswer("\(DeadChoice.counted(result.done)) purged", [("purged", String(result.done))])
+        case .purge(let id) where result.outcome == .done: return ActAnswer(id, "purged", "\(id) is purged")
+        case .purge(let id): return ActAnswer(id, "missing", Self.noLetter(id))
+        case .purgeAll: return counted("\(DeadChoice.counted(result.done)) purged", "purged", result)
         }
     }
 
-    /// The answer to an act on one action.
-    private func answerOfAction(_ result: ActResult, _ broker: Broker) async throws -> ActAnswer {
-        let (id, done, deferred): (ActionID, String, String)
-        switch self {
-        case .cancel(.action(let id)): return try await cancelled(id, result, broker)
-        case .move(let action, to: let queue):
-            (id, done, deferred) = (action, "is moved to \(queue)", "it moves when its attempt ends")
-        case .moveToFront(let action):
-            (id, done, deferred) = (action, "is at the front of its queue", "it is not moved")
-        case .edit(let action, _, _, _):
-            (id, done, deferred) = (action, "has a new payload", "its next attempt gets the new payload")
-        case .reschedule(let action, notBefore: let time):
-            let later = time.map(\.date).flatMap { $0 > Date() ? $0 : nil }
-            let due = later.map { "is scheduled for \(Times.text($0))" } ?? "is due now"
-            (id, done, deferred) = (action, due, "it is not changed")
-        case .setExpiry(let action, let time):
-            let end = time.map { "expires at \(Times.text($0.date))" } ?? "does not expire"
-            (id, done, deferred) = (action, end, "after this attempt it \(end)")
-        case .setTag(let action, let tag):
-            let tagged = tag.map { "has the tag \($0)" } ?? "has no tag"
-            (id, done, deferred) = (action, tagged, "it \(tagged)")
-        case .cancel, .skipHead, .retryNow, .runNow, .hold, .endHolds, .endHold, .openGate, .closeGate,
-            .requeue, .requeueAtEnd, .requeueAll, .purge, .purgeAll:
-            return try await answer(result, broker)
-        }
-        switch result.outcome {
-        case .done: return ActAnswer(id, "done", "\(id) \(done)")
-        case .deferred: return ActAnswer(id, "deferred", "\(id) runs; \(deferred)")
-        case .running: return ActAnswer(id, "running", "\(id) runs and is left as it is")
-        case .conflict:
-            let sentence = "\(id) is left as it is: somebody else has changed its payload meanwhile"
-            return ActAnswer(id, "conflict", sentence)
-        case .missing: return ActAnswer(id, "too_late", try await broker.absence(of: id))
-        }
+    private func counted(_ sentence: String, _ name: String, _ result: ActResult) -> ActAnswer {
+        ActAnswer(sentence, [(name, String(result.done))])
+    }
+
+    private func held(
+        _ pattern: QueuePattern,
+        _ holder: String,
+        _ reason: String,
+        _ result: ActResult
+    ) -> ActAnswer {
+        let id = result.hold?.description ?? "null"
+        return ActAnswer(
+            id,
+            [
+                ("id", id), ("queue", JSONText.string(pattern.rawValue)),
+                ("holder", JSONText.string(holder)), ("reason", JSONText.string(reason)),
+            ]
+        )
+    }
+
+    private func endedHold(_ id: HoldID, _ result: ActResult) -> ActAnswer {
+        let isEnded = result.outcome == .done
+        return ActAnswer(
+            isEnded ? "hold \(id) has ended" : "there is no hold \(id); `sluice holds` lists them",
+            [("id", id.description), ("result", JSONText.string(isEnded ? "ended" : "missing"))]
+        )
     }
 
     private func cancelled(
@@ -197,6 +192,26 @@ extension Act {
 
     private static func noLetter(_ id: ActionID) -> String {
         "\(id) is not a dead letter; `sluice dead list` lists them"
+    }
+}
+
+extension ActResult {
+    /// Returns what has become of a change of an action.
+    fileprivate func answer(
+        _ id: ActionID,
+        _ done: String,
+        _ deferred: String,
+        _ broker: Broker
+    ) async throws -> ActAnswer {
+        switch outcome {
+        case .done: return ActAnswer(id, "done", "\(id) \(done)")
+        case .deferred: return ActAnswer(id, "deferred", "\(id) runs; \(deferred)")
+        case .running: return ActAnswer(id, "running", "\(id) runs and is left as it is")
+        case .conflict:
+            let sentence = "\(id) is left as it is: somebody else has changed its payload meanwhile"
+            return ActAnswer(id, "conflict", sentence)
+        case .missing: return ActAnswer(id, "too_late", try await broker.absence(of: id))
+        }
     }
 }
 

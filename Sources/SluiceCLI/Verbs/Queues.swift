@@ -12,9 +12,9 @@ struct Queues: AsyncParsableCommand, Look {
             held queue without a route is found by --because held. `sluice show` has all reasons. With \
             --json: queue, depth, state, because (the first), reasons (all), parked_by (the action that \
             parked it), head, head_kind, attempt, blocked_until, oldest_age_s, last_error. A process that \
-            keeps the write lock is named on standard error. `no route` means that a process that runs the \
-            queues has no route for this one: it was started for others (--queue), or its program has no \
-            handler. If several processes run the queues, another one may have a route.
+            keeps the write lock is named on standard error. `no route` means that no process that runs the \
+            queues has a route for this one: each was started for others (--queue), or its program has no \
+            handler.
 
             ORDER. By default queues that need a person are first (parked, undecodable, of an unknown kind, \
             without a route, refused by the file), then those that wait for a hold, a gate or a retry, then \

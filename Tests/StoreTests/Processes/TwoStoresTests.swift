@@ -25,6 +25,21 @@ import Testing
         get throws { try a.rows("SELECT epoch || ' ' || change FROM sluice_changes ORDER BY id") }
     }
 
+    @Test("G15: routes whose writing was rolled back are written by the next try")
+    func routesAfterRollback() async throws {
+        let shown = "SELECT routes FROM sluice_runner_rows WHERE pid = 1"
+        let routes: Set = [ShownRoute("mail/*", "note"), ShownRoute("x", nil)]
+        await #expect(throws: SluiceError.self) {
+            try await a.store.write(sync: .later) { transaction in
+                try transaction.registry.show(routes)
+                throw TestError("no")
+            }
+        }
+        #expect(try a.rows(shown) == ["{}"])
+        try await a.store.showRoutes { routes }
+        #expect(try a.rows(shown) == [#"{"mail/*":["note"],"x":null}"#])
+    }
+
     @Test("G3: what one has claimed is taken for the other, until it is settled and nothing else claimed")
     func slot() async throws {
         try await a.store.add([ActionDraft("1"), ActionDraft("2"), ActionDraft("3")])

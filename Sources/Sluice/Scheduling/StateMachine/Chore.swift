@@ -24,7 +24,7 @@ package enum Chore: Hashable, Sendable, CaseIterable {
     case truncateWAL
     case findStalled
     /// Write this process's routes, for others to see.
-    case noteRoutes
+    case showRoutes
     /// Warn of queues without a route and gates that nobody has opened.
     case reportOversights
     /// Warn if nothing runs the queues that somebody waits for.

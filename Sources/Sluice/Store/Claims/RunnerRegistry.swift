@@ -18,9 +18,12 @@ final class RunnerRegistry: TransactionSubject {
     /// Whether the file may hold claims of this process that it does not know, or lack some that it knows:
     /// after a commit with an unknown result, and in a file that was opened again.
     var isUncertain = false
-    /// The routes that others see, which a rollback does not change.
+    /// The routes that others see in this process's row.
     var routes: Set<ShownRoute> = []
-    private var before: (isToRun: Bool, silence: SilenceJudge, isUncertain: Bool)?
+    private typealias State = (
+        isToRun: Bool, silence: SilenceJudge, isUncertain: Bool, routes: Set<ShownRoute>
+    )
+    private var before: State?
 
     init(
         _ core: TransactionCore,
@@ -38,11 +41,11 @@ final class RunnerRegistry: TransactionSubject {
         (self.schedule, self.rates) = (schedule, rates)
     }
 
-    func begin() { before = (isToRun, silence, isUncertain) }
+    func begin() { before = (isToRun, silence, isUncertain, routes) }
     func committed() { before = nil }
 
     func rolledBack() {
-        if let before { (isToRun, silence, isUncertain) = before }
+        if let before { (isToRun, silence, isUncertain, routes) = before }
         before = nil
     }
 
@@ -101,7 +104,7 @@ final class RunnerRegistry: TransactionSubject {
         core.followOrder()
     }
 
-    func noteRoutes(_ routes: Set<ShownRoute>) throws(SQLiteError) {
+    func show(_ routes: Set<ShownRoute>) throws(SQLiteError) {
         guard routes != self.routes else { return }
         self.routes = routes
         guard let epoch = core.epoch else { return }

@@ -32,7 +32,7 @@ package struct ShownRoute: Sendable, Hashable {
             routes.contains { $0.kind == nil } ? nil : routes.compactMap(\.kind).sorted()
         }
         let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
             return String(decoding: try encoder.encode(patterns), as: UTF8.self)
         } catch {
