@@ -3,10 +3,12 @@ internal import ArgumentParser
 internal import Sluice
 
 /// An error that ends a verb with a status of its own.
-struct Failure: Error {
+struct Failure: Error, CustomStringConvertible {
     let status: ExitStatus
     /// For standard error; `nil` when everything has been reported.
     let message: String?
+
+    var description: String { message ?? "\(status)" }
 
     init(_ status: ExitStatus, _ message: String? = nil) {
         self.status = status

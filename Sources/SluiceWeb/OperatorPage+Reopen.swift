@@ -31,6 +31,7 @@ extension OperatorPage {
             do {
                 let broker = try await open()
                 board.forget()
+                healthCheck.forget()
                 store.replace(by: broker)
                 options.logger.notice("The file was opened again")
                 return

@@ -103,21 +103,33 @@ public final class OperatorPage: Service {
         return (store.loss == nil ? errors : errors.reversed()).compactMap(\.self).first
     }
 
+    /// Reads the facts now and then; after an error soon again, since pages and supervisors are told of it.
     private func lookAtFacts() async {
+        var isTold = false
         while !Task.isCancelled {
+            var pause = RateHistory.interval
             do {
                 try await readFacts()
+                if isTold { options.logger.notice("The store can be read again") }
+                isTold = false
             } catch let error as SluiceError where error.isLoss {
                 surroundings.fail(error.message)
                 do { try await reopen(after: error) } catch { return }
+                if store.loss == nil { continue }
             } catch {
+                if Task.isCancelled { return }
                 surroundings.fail("\(error)")
-                options.logger.debug("Facts cannot be read", metadata: ["error": "\(error)"])
+                if !isTold {
+                    options.logger.warning("The store cannot be read", metadata: ["error": "\(error)"])
+                }
+                (isTold, pause) = (true, Self.errorPause)
             }
             rates.sample(age: await board.waitingAge(at: .now, broker))
-            try? await options.clock.sleep(for: RateHistory.interval)
+            try? await options.clock.sleep(for: pause)
         }
     }
+
+    private static let errorPause: Duration = .seconds(1)
 
     private func readFacts() async throws {
         let earlier = surroundings.facts.runners

@@ -106,7 +106,10 @@ struct PostgresFaultTests {
         let role = "reader_\(UInt32.random(in: 0 ... .max))"
         _ = try await sql.call("CREATE ROLE \(role) SUPERUSER LOGIN")
         let url = site.server.url.replacing("user=postgres", with: "user=\(role)")
-        let broker = try await broker(site, url: url)
+        let lines = EventLog<String>()
+        let broker = try await broker(site, url: url) { options, _ in
+            options.logger = .keeping(lines, from: .warning)
+        }
         let log = EventLog<Int>()
         try broker.route("*", Note.self) { _, _ in
             log.append(1)
@@ -120,8 +123,11 @@ struct PostgresFaultTests {
         let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = $1"
         _ = try await sql.call(end, [role])
         await #expect(throws: SluiceError.self) { try await broker.openGate("g") }
+        // An enqueue waits for the primary, and says so.
+        let waiting = Task { try await broker.enqueue(Note("b")) }
+        #expect(await lines.waits(for: "warning an enqueue waits for the server"))
         _ = try await sql.call("ALTER ROLE \(role) RESET default_transaction_read_only")
-        try await broker.enqueue(Note("b"))
+        _ = try await waiting.value
         _ = try await log.wait(forCount: 2)
         try await broker.openGate("g")
         await broker.stop(grace: .zero)

@@ -96,5 +96,22 @@ struct HealthCheckTests {
         #expect(check.begins())
         #expect(!check.begins())
     }
+
+    @Test("Of another store the old result says nothing; a check that failed is made again in a second")
+    func forgets() async throws {
+        let (check, facts) = (HealthCheck(clock), FactsOnDemand(clock, cost: .seconds(9)))
+        #expect(check.begins())
+        facts.answer.yield(.success([Self.full]))
+        await check.check(facts)
+        #expect(!check.begins())
+        check.forget()
+        #expect(check.begins())
+        facts.answer.yield(.failure(PageError(.invalid, "no file")))
+        await check.check(facts)
+        clock.advance(by: .milliseconds(999))
+        #expect(!check.begins())
+        clock.advance(by: .milliseconds(1))
+        #expect(check.begins())
+    }
 }
 #endif

@@ -33,6 +33,18 @@ class Protocol(Served):
                               "0\r\n\r\n".encode())
             self.assertRegex(answer, "^HTTP/1.1 (400|501) ", coding)
 
+    def test_an_upload_that_breaks_off(self):
+        """It is nobody's fault here: no line says that the page has failed."""
+        self.serve_empty()
+        _, headers, _ = self.request("GET", "/")
+        cookie = headers["Set-Cookie"].split(";")[0]
+        for _ in range(20):
+            with socket.create_connection((self.host, self.port), timeout=20) as connection:
+                connection.sendall(f"POST /do HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n"
+                                   "Content-Length: 100000\r\n\r\nab".encode())
+        self.assertEqual(self.request("GET", "/queues")[0], 200)
+        self.assertNotIn("has failed", self.log())
+
     def serve_empty(self):
         self.tool("remove", str(self.enqueue("mail/0", {})))
         self.serve()

@@ -1,6 +1,8 @@
 """A page whose file is replaced, as when a backup is restored."""
 
+import datetime
 import shutil
+import time
 
 from browser import Browsed
 
@@ -9,6 +11,11 @@ class Replaced(Browsed):
     def health(self, **headers):
         status, _, text = self.request("GET", "/healthz", **headers)
         return status, text.strip()
+
+    def logged_at(self, text):
+        """When a line was logged, by the wall clock."""
+        line = next(line for line in self.log().splitlines() if text in line)
+        return datetime.datetime.fromisoformat(line.split()[1]).timestamp()
 
     def queues(self):
         # Live updates leave rows that are gone where they are.
@@ -48,6 +55,10 @@ class Replaced(Browsed):
         self.assertFalse(self.file.exists(), "a new file was made")
         self.restore(copy)
         self.wait(lambda: self.health() == (200, "ok"), "the page is not healthy again")
+        # A supervisor would start a page anew that says for long that it is ill.
+        opened, healthy = self.logged_at("The file was opened again"), time.time()
+        self.assertLess(healthy - opened, 3, "unhealthy long after the file was opened")
+        self.assertNotIn("Failure(", self.log())
         self.wait(lambda: self.text("#error") == "", "the error stays")
         self.wait(lambda: self.queues() == ["mail/restored"], "these are the old queues")
         self.driver.switch_to.window(question)

@@ -57,7 +57,10 @@ struct JSONLine: Decodable {
         if (try? container.decode(Bool.self, forKey: name)) != nil { return .other("true or false") }
         if (try? container.decodeNil(forKey: name)) == true { return .other("null") }
         if (try? container.nestedUnkeyedContainer(forKey: name)) != nil { return .other("an array") }
-        return .other("an object")
+        if (try? container.nestedContainer(keyedBy: FieldName.self, forKey: name)) != nil {
+            return .other("an object")
+        }
+        return .other("no text that can be stored")
     }
 
     private struct FieldName: CodingKey {

@@ -34,11 +34,14 @@ enum Threads {
         pthread_mutex_unlock(gate)
         for thread in threads { pthread_join(thread, nil) }
         guard code == 0 else {
-            throw Failure(
-                .cannotOpen,
-                "this user may have no more processes and threads: \(String(cString: strerror(code))); raise "
-                    + "`ulimit -u`, or TasksMax= of the service"
-            )
+            let reason = String(cString: strerror(code))
+            let words =
+                code == EPERM
+                ? "the system refuses threads: \(reason); a container's filter may not know clone3: use a "
+                    + "newer runtime, or its profile without a filter"
+                : "this user may have no more processes and threads: \(reason); raise `ulimit -u`, or "
+                    + "TasksMax= of the service"
+            throw Failure(.cannotOpen, words)
         }
     }
 

@@ -15,13 +15,18 @@ extension Broker {
     @discardableResult
     func remarkIfNone(matches patterns: [QueuePattern], _ effect: String = "") async throws -> Bool {
         for pattern in patterns where try await hasQueues(matching: pattern) { return false }
-        let names = patterns.map { "'\(Visible.text($0.rawValue))'" }.joined(separator: " or ")
+        var words = patterns.prefix(Self.namedPatterns).map { "'\(Visible.text($0.rawValue))'" }
+        if patterns.count > words.count { words.append("\(patterns.count - words.count) more") }
+        let names = words.joined(separator: " or ")
         Terminal.remark(
             patterns.contains(.all)
                 ? "no queue has actions" : "no queue that has actions matches \(names)\(effect)"
         )
         return true
     }
+
+    /// How many patterns a remark names.
+    private static let namedPatterns = 5
 
     /// Returns the processes that hold the write lock, as far as they are known.
     ///

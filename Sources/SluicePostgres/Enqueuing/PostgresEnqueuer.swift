@@ -29,6 +29,8 @@ final class PostgresEnqueuer: Sendable {
     private static let groupSize = 1_000
     /// For how long the result of a commit is asked for after the connection was lost.
     private static let patience: Duration = .seconds(30)
+    /// After so many, about a second, the log says that an enqueue waits.
+    private static let triesBeforeWord = 5
 
     private let state = Mutex(State())
     private let connection: PostgresConnection
@@ -141,7 +143,7 @@ final class PostgresEnqueuer: Sendable {
                 } else if !error.isPassing || ContinuousClock.now > deadline {
                     throw error
                 }
-                await pause(tries)
+                await pause(tries, after: error)
             }
         }
     }
@@ -167,13 +169,16 @@ final class PostgresEnqueuer: Sendable {
                 // The question is a write too: it waits for room on a full disk.
                 let mayPass = error.isPassing || error.mayHaveCommitted || error.lacksResources
                 guard mayPass, ContinuousClock.now < deadline else { throw lost }
-                await pause(tries)
+                await pause(tries, after: error)
             }
         }
     }
 
     /// Waits before another try on a timer that needs no thread of the cooperative pool.
-    private func pause(_ tries: Int) async {
+    private func pause(_ tries: Int, after error: PostgresFailure) async {
+        if tries == Self.triesBeforeWord {
+            logger.warning("an enqueue waits for the server", metadata: ["error": "\(error)"])
+        }
         await withCheckedContinuation { continuation in
             let delay = Int(pauseLength(tries).wholeMicroseconds)
             executor.queue.asyncAfter(deadline: .now() + .microseconds(delay)) { continuation.resume() }

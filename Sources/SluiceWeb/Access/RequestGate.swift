@@ -239,6 +239,10 @@ struct RequestGate: Sendable {
                     return Form(String(buffer: try await request.collectBody(upTo: limit)))
                 } catch is NIOTooManyBytesError {
                     throw PageError(.invalid, "the form has more than \(limit) bytes")
+                } catch {
+                    // Whoever sends it has gone, or breaks the rules of HTTP: nothing here has failed.
+                    if Task.isCancelled { throw error }
+                    throw PageError(.invalid, "the form ended before it was complete")
                 }
             }
             group.addTask {

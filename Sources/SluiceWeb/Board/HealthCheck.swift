@@ -17,6 +17,8 @@ final class HealthCheck: Sendable {
         var isRunning = false
         /// No new check begins before this time of the clock.
         var restsUntil = Duration.zero
+        /// How many stores there were before this one.
+        var stores = 0
     }
 
     private let memory = Mutex(Memory())
@@ -33,14 +35,27 @@ final class HealthCheck: Sendable {
 
     /// Makes one check.
     func check(_ facts: any StoreFacts) async {
-        let start = clock.uptime
+        let (start, store) = (clock.uptime, memory.withLock { $0.stores })
         var (findings, problem): ([HealthFinding], String?) = ([], nil)
         do { findings = try await facts.findings() } catch { problem = "\(error)" }
         let end = clock.uptime
-        // Checks use a hundredth of a core, if the file is not large.
-        let rest = min(max(.seconds(1), (end - start) * 100), .seconds(120))
+        // Checks use a hundredth of a core, if the file is not large; one that failed is made again soon.
+        let rest = problem == nil ? min(max(.seconds(1), (end - start) * 100), .seconds(120)) : .seconds(1)
         let result = Result(findings: findings, error: problem, time: Date())
-        memory.withLock { $0 = Memory(result: result, restsUntil: end + rest) }
+        memory.withLock { memory in
+            // The result of an earlier store is not this one's.
+            let isOld = memory.stores != store
+            memory = Memory(
+                result: isOld ? nil : result,
+                restsUntil: isOld ? .zero : end + rest,
+                stores: memory.stores
+            )
+        }
+    }
+
+    /// Forgets the result: the store is another one.
+    func forget() {
+        memory.withLock { $0 = Memory(isRunning: $0.isRunning, stores: $0.stores + 1) }
     }
 
     /// Returns whether it is time for a check that does not run yet; then it counts as running.
