@@ -321,7 +321,7 @@ SELECT name AS gate,
        iif(is_open, 'open', 'closed') AS state,
        (SELECT text FROM sluice_time_text WHERE us = changed_at_us) AS since,
        -- 1: the state is kept; 0: the gate is closed when the file is opened again.
-       owner IS NULL AS is_kept,
+       owner IS NULL AS is_persistent,
        -- When a closed gate opens by itself, if it does. A time in the past: when a broker runs.
        (SELECT text FROM sluice_time_text WHERE us = opens_at_us) AS opens_at
 FROM sluice_gate_rows;

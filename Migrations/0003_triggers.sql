@@ -451,7 +451,7 @@ END;
 CREATE TRIGGER sluice_gates_insert INSTEAD OF INSERT ON sluice_gates
 BEGIN
     SELECT CASE
-        WHEN NEW.since IS NOT NULL OR NEW.is_kept IS NOT NULL OR NEW.opens_at IS NOT NULL
+        WHEN NEW.since IS NOT NULL OR NEW.is_persistent IS NOT NULL OR NEW.opens_at IS NOT NULL
             THEN RAISE(ABORT, 'sluice_gates: give gate and state only')
         WHEN typeof(NEW.gate) IS NOT 'text' OR length(CAST(NEW.gate AS BLOB)) NOT BETWEEN 1 AND 255
              OR instr(NEW.gate, char(0)) > 0
@@ -479,7 +479,7 @@ END;
 CREATE TRIGGER sluice_gates_update INSTEAD OF UPDATE ON sluice_gates
 BEGIN
     SELECT CASE
-        WHEN NEW.gate IS NOT OLD.gate OR NEW.since IS NOT OLD.since OR NEW.is_kept IS NOT OLD.is_kept
+        WHEN NEW.gate IS NOT OLD.gate OR NEW.since IS NOT OLD.since OR NEW.is_persistent IS NOT OLD.is_persistent
              OR NEW.opens_at IS NOT OLD.opens_at
             THEN RAISE(ABORT, 'sluice_gates: set the state only')
         WHEN NEW.state IS NULL OR NEW.state NOT IN ('open', 'closed')

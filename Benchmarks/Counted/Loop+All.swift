@@ -8,7 +8,7 @@ extension Loop {
         Loop(name: "decode") { _, count, _ in try decode(count) },
         Loop(name: "schedule") { _, count, _ in schedule(count) },
         Loop(name: "enqueue-in-memory") { _, count, _ in
-            try enqueue(count) { try await Broker(inMemory: relaxed) }
+            try enqueue(count) { try await Broker.inMemory(relaxed) }
         },
         Loop(name: "enqueue-in-file") { _, count, file in
             try enqueue(count) { try await Broker(file: file, options: relaxed) }
@@ -71,7 +71,7 @@ extension Loop {
     private static func schedule(_ count: Int) {
         let queues = (1...64).map { QueueID(rawValue: Int64($0)) }
         var machine = SchedulerStateMachine(concurrency: queues.count / 2)
-        var orders: [ClaimOrder] = []
+        var orders: [ClaimRequest] = []
         func take(_ decisions: [SchedulerDecision]) {
             for case .claim(let more) in decisions { orders += more }
         }
@@ -149,7 +149,8 @@ extension Loop {
     /// when a broker runs.
     private static func drain(_ loop: Loop, _ count: Int, _ file: String, queues: Int) throws {
         let (store, requests) = try running(file, actions: loop.many + queues, queues: queues)
-        var running = try completed { store.claim(requests, completion: $0) }
+        let admission = Admission()
+        var running = try completed { store.claim(requests, by: admission, completion: $0) }
         try countedTurns {
             for turn in 0..<count {
                 guard case .claimed(let action) = running[turn % queues] else { throw WrongCount() }
@@ -158,6 +159,7 @@ extension Loop {
                         action.receipt,
                         .success,
                         thenClaim: requests[turn % queues],
+                        by: admission,
                         completion: $0
                     )
                 }
@@ -171,7 +173,8 @@ extension Loop {
     /// Settles and claims as many actions in one transaction as there are slots, queue after queue.
     private static func drainGroups(_ loop: Loop, _ count: Int, _ file: String, queues: Int) throws {
         let (store, requests) = try running(file, actions: loop.many + group, queues: queues)
-        let first = try completed { store.claim(Array(requests[..<group]), completion: $0) }
+        let admission = Admission()
+        let first = try completed { store.claim(Array(requests[..<group]), by: admission, completion: $0) }
         // What a completion submits waits for the end of the transaction.
         @Sendable func settle(
             _ running: [ClaimResult],
@@ -187,6 +190,7 @@ extension Loop {
                     action.receipt,
                     .success,
                     thenClaim: request,
+                    by: admission,
                     commitsOnWriterThread: true
                 ) { outcome in
                     guard case .success(let answer) = outcome, answer.result == .settled,
@@ -221,8 +225,7 @@ extension Loop {
             return try await store.queuesWithWork(.newest(thenLimit: queues)).queues
         }
         guard stored.count == actions, ids.count == queues else { throw WrongCount() }
-        let admission = Admission()
-        return (store, ids.map { ClaimRequest(queue: $0, admission: admission) })
+        return (store, ids.map { ClaimRequest(queue: $0) })
     }
 
     /// Runs a handler for the first actions of a file, through the public face.

@@ -12,7 +12,7 @@ extension Outbox {
     private func addRoutes(of account: Account, _ server: any ChatServer) throws {
         let sender = Sender(pool: pool, server: server)
         let options = RouteOptions(
-            retry: ExponentialRetry(limit: .seconds(60)),
+            retry: .exponential(limit: .seconds(60)),
             // A message that the server refuses becomes a dead letter; the conversation continues.
             failure: FailurePolicies(failed: .skip),
             gates: ["network", account.loginGate, account.serverGate],
@@ -84,12 +84,12 @@ extension Outbox {
         guard isThere else { return }
         try await openLoginGate(of: account)
         let isKnown = try await broker.gates().contains { $0.name == account.serverGate }
-        if !isKnown { try await broker.openGate(account.serverGate, isKept: true) }
+        if !isKnown { try await broker.openGate(account.serverGate, isPersistent: true) }
     }
 
     private func openLoginGate(of account: Account) async throws {
         // Kept: it stays open over a restart.
-        try await broker.openGate(account.loginGate, isKept: true)
+        try await broker.openGate(account.loginGate, isPersistent: true)
         // The messages that got the answer 401 wait for the five minutes themselves.
         try await broker.retryNow(account.queues)
     }

@@ -19,7 +19,7 @@ extension Outbox {
         try route(client, account.gate, told)
         // Once: a closing then also outlasts a restart.
         let isKnown = try await broker.gates().contains { $0.name == "server" }
-        if !isKnown { try await broker.openGate("server", isKept: true) }
+        if !isKnown { try await broker.openGate("server", isPersistent: true) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await broker.run() }
             group.addTask {
@@ -44,7 +44,7 @@ extension Outbox {
         _ told: @escaping @Sendable (Message) -> Void
     ) throws {
         let options = RouteOptions(
-            retry: ExponentialRetry(first: .milliseconds(500), limit: .seconds(60)),
+            retry: .exponential(first: .milliseconds(500), limit: .seconds(60)),
             // One that is refused for good is skipped; answers that concern the room stop it, see below.
             failure: FailurePolicies(failed: .skip),
             gates: ["network", "server", account]

@@ -455,12 +455,13 @@ CREATE TRIGGER sluice_dead_delete INSTEAD OF DELETE ON sluice_dead
     FOR EACH ROW EXECUTE FUNCTION sluice_dead_delete();
 
 -- Gates that were opened or closed; all others are closed. INSERT opens, DELETE closes, UPDATE of the state does
--- either. Unlike in the file, is_kept is always true: a fleet has no opening of a file with which a state could end.
+-- either. Unlike in the file, is_persistent is always true: a fleet has no opening of a file with which a state could
+-- end.
 CREATE VIEW sluice_gates AS
 SELECT g.name AS gate,
        CASE WHEN g.is_open THEN 'open' ELSE 'closed' END AS state,
        g.changed_at AS since,
-       true AS is_kept,
+       true AS is_persistent,
        -- When a closed gate opens by itself, if it does. A time in the past: when a worker runs.
        g.opens_at
 FROM sluice_gate_rows AS g
@@ -477,10 +478,10 @@ BEGIN
         UPDATE sluice_gate_rows AS g SET changed_at = NULL WHERE g.name = OLD.gate;
         RETURN OLD;
     END IF;
-    IF TG_OP = 'INSERT' AND num_nonnulls(NEW.since, NEW.is_kept, NEW.opens_at) > 0
+    IF TG_OP = 'INSERT' AND num_nonnulls(NEW.since, NEW.is_persistent, NEW.opens_at) > 0
        OR TG_OP = 'UPDATE'
-       AND ROW(NEW.gate, NEW.since, NEW.is_kept, NEW.opens_at)
-           IS DISTINCT FROM ROW(OLD.gate, OLD.since, OLD.is_kept, OLD.opens_at) THEN
+       AND ROW(NEW.gate, NEW.since, NEW.is_persistent, NEW.opens_at)
+           IS DISTINCT FROM ROW(OLD.gate, OLD.since, OLD.is_persistent, OLD.opens_at) THEN
         RAISE EXCEPTION USING ERRCODE = 'SL003', DETAIL = 'invalidOptions',
             MESSAGE = 'sluice_gates: only gate and state can be given, and only the state can be set',
             HINT = 'Leave the other columns out.';

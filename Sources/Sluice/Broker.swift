@@ -12,6 +12,9 @@
 ///
 /// Enqueuing works from opening to closing, also inside handlers. A file has one broker in a process; share
 /// it. If released without ``close(grace:)``, it closes its file when no handler runs, asynchronously.
+///
+/// A call that only the library can fail throws ``SluiceError`` alone, as `throws(SluiceError)` says. A call
+/// that runs code of the application, or that a cancelled task ends, throws any error.
 public final class Broker: Sendable {
     package let engine: any Engine
     let book: RouteBook
@@ -34,14 +37,11 @@ public final class Broker: Sendable {
     /// Opens queues in memory, with the same order and rules.
     ///
     /// Nothing survives the process (G1, G8), and no other process or connection can take part.
-    public convenience init(inMemory options: BrokerOptions) async throws(SluiceError) {
-        try await self.init(options) { parts throws(SluiceError) in try await FileEngine(.memory, parts) }
-    }
-
-    /// Opens queues in memory, as ``init(inMemory:)``, with default options if none are given.
     public static func inMemory(
         _ options: BrokerOptions = BrokerOptions()
-    ) async throws(SluiceError) -> Broker { try await Broker(inMemory: options) }
+    ) async throws(SluiceError) -> Broker {
+        try await Broker(options) { parts throws(SluiceError) in try await FileEngine(.memory, parts) }
+    }
 
     /// Makes a broker over the engine that a closure opens.
     package init(

@@ -29,31 +29,25 @@ package final class Drafter: Sendable {
         _ notBefore: Timestamp?,
         _ extras: DraftExtras?
     ) throws(SluiceError) -> ActionDraft {
+        var (notBefore, extras) = (notBefore, extras)
         let own = action.options
-        let queue = queue ?? action.queue
-        guard !own.isEmpty else { return try draft(action, in: queue, notBefore, extras) }
-        let all = options.completed(by: own)
-        try all.validate()
-        return try draft(action, in: queue, all.notBefore.map(Timestamp.init), all.extras)
-    }
-
-    private func draft<A: Action>(
-        _ action: A,
-        in queue: QueueName,
-        _ notBefore: Timestamp?,
-        _ extras: DraftExtras?
-    ) throws(SluiceError) -> ActionDraft {
-        let options = try check(queue, A.kind, A.version, action.sortKey)
+        if !own.isEmpty {
+            let all = options.completed(by: own)
+            try all.validate()
+            (notBefore, extras) = (all.notBefore.map(Timestamp.init), all.extras)
+        }
+        let (queue, key) = (queue ?? action.queue, action.sortKey)
+        let rules = try check(queue, A.kind, A.version, key)
         return ActionDraft(
             queue: queue,
             kind: A.kind,
-            sortKey: action.sortKey,
-            fixesSortKind: options?.sortKey != nil,
+            sortKey: key,
+            fixesSortKind: rules?.sortKey != nil,
             payload: try coder.stored(action),
             version: A.version,
             notBefore: notBefore,
-            depthLimit: options?.maximumDepth,
-            extras: expiring(extras, by: options, notBefore)
+            depthLimit: rules?.maximumDepth,
+            extras: expiring(extras, by: rules, notBefore)
         )
     }
 

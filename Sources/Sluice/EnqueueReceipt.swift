@@ -25,7 +25,7 @@ public enum ActionEnd: Sendable, Hashable {
     /// It was cancelled, deleted or taken out.
     case removed
     /// It became a dead letter, which can be put back and waited for again.
-    case deadLettered(DeadLetterCause)
+    case deadLettered(FailureCause)
     /// Not known: it ended long ago, was settled by another process, or never existed.
     case unknown
 }

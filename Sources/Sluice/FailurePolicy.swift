@@ -1,4 +1,4 @@
-/// Why an action cannot continue.
+/// Why an action cannot continue, or has become a dead letter.
 ///
 /// Later versions may add cases: a `switch` of an application needs a `default`.
 #if hasAttribute(nonexhaustive)
@@ -15,6 +15,10 @@ public enum FailureCause: String, Sendable, Hashable, CaseIterable {
     case undecodable
     /// Its process died several times while the action ran alone; see ``RouteOptions/crashLimit``.
     case crashed
+    /// It waited after an action whose failure made its whole queue dead letters.
+    case behind
+    /// An operator skipped it with ``Broker/skipHead(of:only:reason:)``.
+    case skipped
 }
 
 /// What to do with an action that cannot continue.
@@ -62,7 +66,7 @@ public struct FailurePolicies: Sendable, Hashable {
         Self(failed: policy, exhausted: policy, expired: policy, undecodable: policy, crashed: policy)
     }
 
-    /// The policy for a cause.
+    /// The policy for a cause; an action that is skipped, or ends behind another, is always a dead letter.
     public subscript(cause: FailureCause) -> FailurePolicy {
         switch cause {
         case .failed: failed
@@ -70,6 +74,7 @@ public struct FailurePolicies: Sendable, Hashable {
         case .expired: expired
         case .undecodable: undecodable
         case .crashed: crashed
+        case .behind, .skipped: .skip
         }
     }
 }

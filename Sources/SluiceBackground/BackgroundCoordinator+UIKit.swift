@@ -22,7 +22,7 @@ extension BackgroundCoordinator {
             object: application,
             queue: nil
         ) { [weak self] _ in
-            self?.enterForeground()
+            self?.willEnterForeground()
         }
         _ = center.addObserver(
             forName: UIApplication.didEnterBackgroundNotification,
@@ -31,7 +31,7 @@ extension BackgroundCoordinator {
         ) { [weak self] _ in
             self?.leaveBlocking()
         }
-        if application.applicationState != .background { enterForeground() }
+        if application.applicationState != .background { willEnterForeground() }
     }
 
     /// Leaves the foreground; returns when the process may be suspended, or an extension is held.

@@ -8,8 +8,8 @@ internal import Synchronization
 /// let background = try BackgroundCoordinator(broker, extension: assertion, processing: task)
 /// Task { try await background.run() }     // in place of broker.run()
 ///
-/// background.enterForeground()            // when the application enters the foreground
-/// await background.leaveForeground()      // when it leaves it
+/// background.willEnterForeground()           // when the application enters the foreground
+/// await background.didEnterBackground()      // when it leaves it
 /// ```
 ///
 /// - In the foreground the broker runs.
@@ -101,13 +101,13 @@ public final class BackgroundCoordinator: Sendable {
     /// Runs the broker, as the application is in the foreground.
     ///
     /// Call it at the start too, unless the system has started the process in the background.
-    public func enterForeground() { handle(.enteredForeground) }
+    public func willEnterForeground() { handle(.enteredForeground) }
 
     /// Handles that the application has left the foreground.
     ///
     /// It returns when an extension is held, or ``run()`` has released the file. If the system may suspend
     /// the process earlier, prevent that: `follow(_:)` does, for `UIApplication`.
-    public func leaveForeground() async {
+    public func didEnterBackground() async {
         leave()
         await stopped()
     }

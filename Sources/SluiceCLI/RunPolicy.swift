@@ -186,7 +186,7 @@ extension RunPolicy {
     }
 
     private var routeOptions: RouteOptions {
-        let retry = ExponentialRetry(first: retryDelay.duration, limit: retryLimit.duration)
+        let retry = RetryPolicy.exponential(first: retryDelay.duration, limit: retryLimit.duration)
         let failure: FailurePolicies =
             switch onFailure {
             case .block: FailurePolicies()
@@ -194,7 +194,7 @@ extension RunPolicy {
             case .failQueue: .all(.failQueue)
             }
         return RouteOptions(
-            retry: CommandRetry(base: maxAttempts.map { retry.limited(to: $0) as any RetryPolicy } ?? retry),
+            retry: (maxAttempts.map { retry.limited(to: $0) } ?? retry).withDelaysOfCommands,
             failure: failure,
             timeout: timeout?.duration
         )

@@ -15,7 +15,7 @@ extension Broker {
     /// - Parameters:
     ///   - name: The gate.
     ///   - interval: The time between two calls of the probe; more than zero.
-    ///   - spread: As in `openGate(_:isKept:spread:)`.
+    ///   - spread: As in `openGate(_:isPersistent:spread:)`.
     ///   - probe: Limits its own time. While it has not answered, the gate stays as it is.
     /// - Throws: `SluiceError` `invalidGate`, `invalidOptions` for the interval, and errors of the file,
     ///   except a lock timeout, after which the next probe follows in a second. The end of the task and of

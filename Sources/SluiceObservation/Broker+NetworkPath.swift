@@ -17,7 +17,7 @@ extension Broker {
     /// - Parameters:
     ///   - name: The gate.
     ///   - monitor: A monitor that has not been started.
-    ///   - spread: As in `openGate(_:isKept:spread:)`.
+    ///   - spread: As in `openGate(_:isPersistent:spread:)`.
     public func keepGate(
         _ name: GateName,
         while monitor: NWPathMonitor,

@@ -55,7 +55,7 @@ extension TestBroker {
 
     /// Opens a gate, and drains.
     ///
-    /// - Throws: As ``drain()`` and `Broker.openGate(_:isKept:spread:)`.
+    /// - Throws: As ``drain()`` and `Broker.openGate(_:isPersistent:spread:)`.
     public func openGate(_ gate: GateName) async throws {
         try await broker.openGate(gate)
         try await drain()
@@ -63,7 +63,7 @@ extension TestBroker {
 
     /// Closes a gate, and drains.
     ///
-    /// - Throws: As ``drain()`` and `Broker.closeGate(_:isKept:for:)`.
+    /// - Throws: As ``drain()`` and `Broker.closeGate(_:isPersistent:for:)`.
     public func closeGate(_ gate: GateName) async throws {
         try await broker.closeGate(gate)
         try await drain()

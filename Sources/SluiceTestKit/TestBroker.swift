@@ -149,7 +149,7 @@ public final class TestBroker: Sendable {
     }
 
     private static func open(_ file: TemporaryFile?, _ options: BrokerOptions) async throws -> Broker {
-        guard let file else { return try await Broker(inMemory: options) }
+        guard let file else { return try await Broker.inMemory(options) }
         return try await Broker(file: file.path, options: options)
     }
 }

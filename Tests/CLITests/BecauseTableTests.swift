@@ -251,7 +251,7 @@ extension BecauseTableTests {
             return .success
         }
         try broker.route("parked", Note.self) { _, _ in .fail("no such room") }
-        try broker.route("retry", Note.self, RouteOptions(retry: FixedRetry(every: .seconds(3_600)))) {
+        try broker.route("retry", Note.self, RouteOptions(retry: .fixed(.seconds(3_600)))) {
             _,
             _ in
             throw Broken()

@@ -24,7 +24,7 @@ struct Site {
         test = try await TestBroker(file) { [server] broker in
             try Outbox(pool: pool, broker: broker).addRoutes(server)
         }
-        try await test.broker.openGate("network", isKept: true)
+        try await test.broker.openGate("network", isPersistent: true)
         try await outbox.logIn("ana", server)
     }
 

@@ -50,7 +50,7 @@ private struct CallingBack: CompletionHandler {
         let log = EventLog<String>()
         var options = BrokerOptions()
         options.middleware = [Audit(log: log)]
-        let broker = try await Broker(inMemory: options)
+        let broker = try await Broker.inMemory(options)
         try route(broker, log)
         try await broker.enqueue(Greeting(name: "Ada"))
         let running = Task { try await broker.run() }

@@ -210,7 +210,7 @@ private enum Records {
         let test = try TestBroker.current
         // A port of this machine on which nobody listens.
         let server = try #require(URL(string: "http://127.0.0.1:1"))
-        try route(test.broker, server, RouteOptions(retry: FixedRetry(every: .seconds(30))))
+        try route(test.broker, server, RouteOptions(retry: .fixed(.seconds(30))))
         try await test.broker.enqueue(SendMessage(conversation: "1", text: "hello"))
         try await test.drain()
         #expect(try await test.broker.status(of: "conversation/1").state == .retry)

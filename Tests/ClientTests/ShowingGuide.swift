@@ -159,7 +159,7 @@ private func until(_ condition: () -> Bool) async throws {
     func shows() async throws {
         let test = try await TestBroker()
         let chat = Chat("42", test.broker)
-        let options = RouteOptions(retry: FixedRetry(every: .seconds(30)))
+        let options = RouteOptions(retry: .fixed(.seconds(30)))
         try test.broker.route("conversation/*", PostMessage.self, options) { post, attempt in
             if post.text == "refused" { return .fail("too rude") }
             return attempt.number == 1 ? .retry : .success

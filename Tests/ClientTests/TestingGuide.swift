@@ -39,7 +39,7 @@ final class RecordingServer: ChatServer {
 func retries() async throws {
     let test = try TestBroker.current
     let server = RecordingServer(failures: 2)
-    let options = RouteOptions(retry: FixedRetry(every: .seconds(30)))
+    let options = RouteOptions(retry: .fixed(.seconds(30)))
     try test.broker.route("conversation/*", to: Sender(server: server), options)
     try await test.broker.enqueue(SendMessage(conversation: "42", text: "hello"))
 
@@ -59,7 +59,7 @@ func retries() async throws {
 func stuck() async throws {
     let test = try TestBroker.current
     let server = RecordingServer(failures: 1)
-    let options = RouteOptions(retry: FixedRetry(every: .seconds(30)))
+    let options = RouteOptions(retry: .fixed(.seconds(30)))
     try test.broker.route("conversation/*", to: Sender(server: server), options)
     let message = try await test.broker.enqueue(SendMessage(conversation: "42", text: "hello"))
     let error = await #expect(throws: TestBroker.Stuck.self) { try await test.settled(message.id) }
@@ -72,7 +72,7 @@ func stuck() async throws {
 func refused() async throws {
     let test = try TestBroker.current
     let sender = ScriptedHandler<SendMessage>(.returns(.fail("refused")), .throws(Rejected()))
-    try test.broker.route("conversation/*", to: sender, RouteOptions(retry: FixedRetry(every: .seconds(5))))
+    try test.broker.route("conversation/*", to: sender, RouteOptions(retry: .fixed(.seconds(5))))
     try await test.broker.enqueue(SendMessage(conversation: "1", text: "refused"))
     try await test.drain()
     try await test.broker.enqueue(SendMessage(conversation: "1", text: "behind it"))

@@ -56,7 +56,7 @@ extension BrokerConformance {
             _ = try await numbers.wait(forCount: 1)
             try await #expect(broker.gates().map(\.name) == ["network"])
             await broker.waitUntilIdle()
-            try await broker.closeGate("network", isKept: false)
+            try await broker.closeGate("network", isPersistent: false)
             try await broker.enqueue(Note("b"), EnqueueOptions(gate: "network"))
             await broker.waitUntilIdle()
         }
@@ -77,7 +77,7 @@ extension BrokerConformance {
             try await until { try await broker.gates().first?.opensAt != nil }
             let end = try await broker.gates().first?.opensAt
             // The later end counts.
-            try await broker.closeGate("server", isKept: false, for: .seconds(10))
+            try await broker.closeGate("server", isPersistent: false, for: .seconds(10))
             try await #expect(broker.gates().first?.opensAt == end)
             try await broker.enqueue(Note("b", in: "other"))
             try await until {

@@ -70,7 +70,7 @@ final class Soak: Sendable {
             self.note(clock.uptime - probe.enqueued)
             return .success
         }
-        var route = RouteOptions(retry: FixedRetry(every: .milliseconds(20)))
+        var route = RouteOptions(retry: .fixed(.milliseconds(20)))
         route.failure = FailurePolicies(failed: .skip)
         try broker.route("conversation/*", Message.self, route) { message, attempt in
             try await clock.sleep(untilUptime: clock.uptime + .milliseconds(5))

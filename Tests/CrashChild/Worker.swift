@@ -29,7 +29,7 @@ struct Worker {
         let clock = SystemClock()
         let broker = try await Broker(file: file, options: options)
         let (stopping, stop) = AsyncStream.makeStream(of: Void.self)
-        try broker.route("lane/*", Job.self, RouteOptions(retry: FixedRetry(every: .milliseconds(20)))) {
+        try broker.route("lane/*", Job.self, RouteOptions(retry: .fixed(.milliseconds(20)))) {
             job,
             attempt in
             try log.append("start \(job.lane) \(attempt.id) \(attempt.number)")

@@ -12,8 +12,8 @@ extension QueueID: ExpressibleByIntegerLiteral {
 
 extension [SchedulerDecision] {
     /// The claims to be made, in their order.
-    var orders: [ClaimOrder] {
-        flatMap { decision -> [ClaimOrder] in
+    var orders: [ClaimRequest] {
+        flatMap { decision -> [ClaimRequest] in
             if case .claim(let orders) = decision { orders } else { [] }
         }
     }
@@ -85,7 +85,7 @@ final class TestMachine {
 
     /// A handler has returned, and its outcome goes to the file; runs that the tests start bear their queue's
     /// number.
-    func finishing(_ queue: QueueID, claim: Int64? = nil) -> ClaimOrder? {
+    func finishing(_ queue: QueueID, claim: Int64? = nil) -> ClaimRequest? {
         let claim = claim ?? queue.rawValue
         if let route = runs.removeValue(forKey: claim) { use[route, default: 0] -= 1 }
         return machine.finishing(queue, claim: claim)
@@ -179,7 +179,7 @@ final class TestMachine {
     }
 
     /// A handler returns and is written; tells the claim of that transaction, and what follows.
-    func finish(_ queue: QueueID) -> (order: ClaimOrder?, decisions: [SchedulerDecision]) {
+    func finish(_ queue: QueueID) -> (order: ClaimRequest?, decisions: [SchedulerDecision]) {
         let order = finishing(queue)
         return (order, settled(queue))
     }

@@ -195,19 +195,19 @@ extension Store {
         // A suspect is alone, unless something else is said.
         let isSuspect = try await suspects().contains { $0.queue == queue }
         func request(_ trial: TrialRule) -> ClaimRequest {
-            ClaimRequest(queue: queue, waitedFor: waitedFor, trial: trial, admission: admission)
+            ClaimRequest(queue: queue, waitedFor: waitedFor, trial: trial)
         }
-        let result = try await claim(request(trial ?? (isSuspect ? .tries(size: 1) : .none)))
+        let result = try await claim(request(trial ?? (isSuspect ? .tries(size: 1) : .none)), by: admission)
         guard trial == nil, isSuspect, case .unfinished = result else { return result }
         // Another head may stand before the suspect: that one runs as any.
-        let beside = try await claim(request(.waits))
+        let beside = try await claim(request(.waits), by: admission)
         if case .awaitsTrial = beside { return result }
         return beside
     }
 
-    func claim(_ request: ClaimRequest) async throws -> ClaimResult {
+    func claim(_ request: ClaimRequest, by admission: Admission) async throws -> ClaimResult {
         try await withCheckedThrowingContinuation { continuation in
-            claim([request]) { continuation.resume(with: $0.map { $0[0] }) }
+            claim([request], by: admission) { continuation.resume(with: $0.map { $0[0] }) }
         }
     }
 
@@ -233,7 +233,9 @@ extension Store {
         then next: ClaimRequest? = nil
     ) async throws -> (result: SettleResult, next: ClaimResult?) {
         let answer = try await withCheckedThrowingContinuation { continuation in
-            settle(action.receipt, settlement, thenClaim: next) { continuation.resume(with: $0) }
+            settle(action.receipt, settlement, thenClaim: next, by: Admission()) {
+                continuation.resume(with: $0)
+            }
         }
         return (answer.result, answer.claim)
     }

@@ -108,7 +108,7 @@ enum RowTarget {
     }
 
     private static func work(_ broker: Broker) async throws {
-        try broker.route("*", Item.self, RouteOptions(retry: FixedRetry.fixed(.zero).limited(to: 2))) {
+        try broker.route("*", Item.self, RouteOptions(retry: .fixed(.zero).limited(to: 2))) {
             item,
             _ in
             item.text == "retry" ? .retry : .success

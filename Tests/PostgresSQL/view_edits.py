@@ -246,7 +246,7 @@ def gates_and_holds(db):
     db.run("INSERT INTO sluice_gates (gate) VALUES ('g')")
     check(
         "an INSERT opens a gate",
-        (db.row("SELECT gate,state,is_kept,opens_at FROM sluice_gates"), db.lane("a")["ready"]),
+        (db.row("SELECT gate,state,is_persistent,opens_at FROM sluice_gates"), db.lane("a")["ready"]),
         (("g", "open", True, None), True),
     )
     db.run("UPDATE sluice_gates SET state='closed'")

@@ -149,7 +149,7 @@ private struct KeepingLogHandler: LogHandler {
         #expect(try broker.openPayload(summary.payload, kind: "note") == #"{"text":"two"}"#)
         #expect(throws: SluiceError.self) { try broker.openPayload(summary.payload, kind: "other") }
         try broker.upgrade(LongNote.self, from: 1, reading: Note.self) { LongNote(title: $0.text) }
-        let policy = ActionRetry(LongNote.self) { [texts] note, _ in
+        let policy = RetryPolicy.exponential().deciding(for: LongNote.self) { [texts] note, _ in
             texts.append("policy \(note.title)")
             return .retry(after: .zero)
         }

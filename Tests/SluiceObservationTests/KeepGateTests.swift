@@ -15,7 +15,7 @@ private final class Server: Sendable {
     private static func broker(_ clock: ManualClock) async throws -> Broker {
         var options = BrokerOptions()
         options.clock = clock
-        return try await Broker(inMemory: options)
+        return try await Broker.inMemory(options)
     }
 
     @Test("The gate opens and closes with the answers, at once and after each interval, and then stays")

@@ -34,7 +34,7 @@ private final class Counter {
 @Suite("Observers on the main actor", .watched(minutes: 1)) @MainActor struct MainActorObserverTests {
     @Test("Events arrive on the main actor in their order, and none after the token is cancelled")
     func order() async throws {
-        let broker = try await Broker(inMemory: BrokerOptions())
+        let broker = try await Broker.inMemory(BrokerOptions())
         let (counter, other) = (Counter(broker), Counter(broker))
         let ids = try await broker.enqueue((0..<300).map { Message("\($0)") })
         _ = try await counter.changed.wait(forCount: 300)

@@ -24,7 +24,7 @@ package struct Site: Sendable {
         var options = BrokerOptions.on(clock)
         options.file.foreignChangeInterval = .seconds(365 * 86_400)
         change(&options)
-        guard let file else { return try await Broker(inMemory: options) }
+        guard let file else { return try await Broker.inMemory(options) }
         return try await Broker(file: file.path, options: options)
     }
 
@@ -77,4 +77,4 @@ package struct Photo: Action {
 }
 
 /// A route's options with one retry policy.
-package func retrying(_ policy: any RetryPolicy) -> RouteOptions { RouteOptions(retry: policy) }
+package func retrying(_ policy: RetryPolicy) -> RouteOptions { RouteOptions(retry: policy) }

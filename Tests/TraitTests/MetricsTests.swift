@@ -49,7 +49,7 @@ extension TestMetrics {
         let site = try Site(.memory)
         let broker = try await broker(site)
         let options = RouteOptions(
-            retry: FixedRetry(every: .seconds(2)).limited(to: 2),
+            retry: .fixed(.seconds(2)).limited(to: 2),
             failure: .all(.skip)
         )
         let runs = EventLog<Double?>()
@@ -183,7 +183,7 @@ extension TestMetrics {
             change(&metrics)
             options.metrics = metrics
             let refused = options
-            let code = await refusal { _ = try await Broker(inMemory: refused) }
+            let code = await refusal { _ = try await Broker.inMemory(refused) }
             #expect(code == .invalidOptions)
         }
     }

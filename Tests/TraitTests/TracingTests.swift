@@ -68,7 +68,7 @@ import Tracing
         let site = try Site(.memory)
         let broker = try await broker(site)
         let options = RouteOptions(
-            retry: FixedRetry(every: .seconds(2)).limited(to: 2),
+            retry: .fixed(.seconds(2)).limited(to: 2),
             failure: .all(.skip)
         )
         try broker.route("*", Note.self, options) { note, _ in
@@ -119,7 +119,7 @@ import Tracing
         let broker = try await site.broker {
             $0.middleware = [TracingMiddleware(tracer: tracer), Failing()]
         }
-        try broker.route("*", Note.self, retrying(HaltingRetry())) { _, _ in .success }
+        try broker.route("*", Note.self, retrying(.halt)) { _, _ in .success }
         try await broker.enqueue(Note("a"))
         try await running(broker) { await broker.waitUntilIdle() }
         let span = try #require(spans("process note").first)

@@ -17,7 +17,7 @@ let benchmarks: @Sendable () -> Void = {
     Benchmark("Enqueue in memory, one at a time") { benchmark, broker in
         for _ in benchmark.scaledIterations { try broker.enqueueBlocking(Message.sample) }
     } setup: {
-        try await Broker(inMemory: BrokerOptions())
+        try await Broker.inMemory(BrokerOptions())
     }
 
     Benchmark("JSON there and back") { benchmark in

@@ -22,8 +22,8 @@ package enum Act: Sendable {
     case endHold(HoldID)
 
     // Gates
-    case openGate(GateName, isKept: Bool, spread: Duration)
-    case closeGate(GateName, isKept: Bool, for: Duration?)
+    case openGate(GateName, isPersistent: Bool, spread: Duration)
+    case closeGate(GateName, isPersistent: Bool, for: Duration?)
 
     // Dead letters
     case requeue(ActionID)

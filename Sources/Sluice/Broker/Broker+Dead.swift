@@ -19,7 +19,7 @@ extension Broker {
     /// Dead letters created in the meantime are on no later page.
     public func deadLetters(
         _ pattern: QueuePattern = .all,
-        cause: DeadLetterCause? = nil,
+        cause: FailureCause? = nil,
         after last: DeadLetter? = nil,
         limit: Int = 100
     ) async throws(SluiceError) -> [DeadLetter] {
@@ -65,7 +65,7 @@ extension Broker {
     @discardableResult
     public func requeueAll(
         _ pattern: QueuePattern,
-        cause: DeadLetterCause? = nil
+        cause: FailureCause? = nil
     ) async throws(SluiceError) -> Int {
         try await perform(.requeueAll(DeadLetterFilter(form: pattern.form(), cause: cause))).done
     }
@@ -86,7 +86,7 @@ extension Broker {
     @discardableResult
     public func purgeDeadLetters(
         _ pattern: QueuePattern = .all,
-        cause: DeadLetterCause? = nil,
+        cause: FailureCause? = nil,
         diedBefore date: Date? = nil,
         keepingNewest count: Int = 0
     ) async throws(SluiceError) -> Int {

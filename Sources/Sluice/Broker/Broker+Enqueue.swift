@@ -131,14 +131,13 @@ extension Broker {
 
     func enqueue(drafts: [ActionDraft]) async throws -> [ActionID] {
         if drafts.isEmpty { return [] }
-        // Without middleware no closure is made.
-        guard !options.middleware.isEmpty else { return try await store(drafts) }
-        return try await Sluice.enqueue(drafts, through: options.middleware) { try await self.store($0) }
-    }
-
-    private func store(_ drafts: [ActionDraft]) async throws -> [ActionID] {
+        // Middleware may add a trace, which every engine has.
         try require(drafts)
-        return try await engine.enqueue(drafts)
+        // Without middleware no closure is made.
+        guard !options.middleware.isEmpty else { return try await engine.enqueue(drafts) }
+        return try await Sluice.enqueue(drafts, through: options.middleware) { [engine] drafts in
+            try await engine.enqueue(drafts)
+        }
     }
 
     /// Encodes actions, many of them in two tasks, since encoding takes about as long as storing.

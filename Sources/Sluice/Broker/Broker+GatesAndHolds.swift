@@ -6,19 +6,20 @@ extension Broker {
     /// Opens a gate, so that the actions that wait for it may start; throws ``SluiceError/Code/invalidGate``.
     ///
     /// If the gate opens during an attempt that ends with ``Outcome/retry(whenOpen:)``, the action is tried
-    /// again at once. If the gate is open already, the call wakes no queue, and a kept gate remains kept.
+    /// again at once. If the gate is open already, the call wakes no queue, and a persistent gate remains
+    /// persistent.
     ///
     /// - Parameters:
     ///   - name: The gate.
-    ///   - isKept: Whether the gate stays open when the file is opened again; by default it is then closed,
-    ///     because a new process cannot know its state. On a server each gate is kept.
+    ///   - isPersistent: Whether the gate stays open when the file is opened again; by default it is then
+    ///     closed, because a new process cannot know its state. On a server each gate is persistent.
     ///   - spread: The time over which the waiting queues start, so that not all call one server at once.
     public func openGate(
         _ name: GateName,
-        isKept: Bool = false,
+        isPersistent: Bool = false,
         spread: Duration = .zero
     ) async throws(SluiceError) {
-        _ = try await perform(.openGate(name, isKept: isKept, spread: spread))
+        _ = try await perform(.openGate(name, isPersistent: isPersistent, spread: spread))
     }
 
     /// Closes a gate, so that no action that needs it starts.
@@ -30,16 +31,16 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - name: The gate.
-    ///   - isKept: Whether its row stays when the file is opened again; without it, the gate is closed then
-    ///     too, without an end. With a duration, a gate that was opened or closed before remains as it is. On
-    ///     a server each gate is kept.
-    ///   - duration: How long it stays closed; `nil` is until ``openGate(_:isKept:spread:)``.
+    ///   - isPersistent: Whether its row stays when the file is opened again; without it, the gate is closed
+    ///     then too, without an end. With a duration, a gate that was opened or closed before remains as it
+    ///     is. On a server each gate is persistent.
+    ///   - duration: How long it stays closed; `nil` is until ``openGate(_:isPersistent:spread:)``.
     public func closeGate(
         _ name: GateName,
-        isKept: Bool = false,
+        isPersistent: Bool = false,
         for duration: Duration? = nil
     ) async throws(SluiceError) {
-        _ = try await perform(.closeGate(name, isKept: isKept, for: duration))
+        _ = try await perform(.closeGate(name, isPersistent: isPersistent, for: duration))
     }
 
     /// Returns the gates that have been opened or closed, by name, and when they open by themselves.

@@ -18,26 +18,6 @@ extension Broker {
         try route(pattern, completing: H.Input.self, options) { handler.handle($0, $1, completion: $2) }
     }
 
-    /// Routes the actions of a handler's type to it: see ``route(where:_:_:handler:)``.
-    public func route<H: Handler>(
-        where isMatch: @escaping @Sendable (QueueName) -> Bool,
-        to handler: H,
-        _ options: RouteOptions = RouteOptions()
-    ) throws(SluiceError) {
-        try route(where: isMatch, H.Input.self, options) { try await handler.handle($0, $1) }
-    }
-
-    /// Routes the actions of a handler's type to it: see ``route(where:completing:_:handler:)``.
-    public func route<H: CompletionHandler>(
-        where isMatch: @escaping @Sendable (QueueName) -> Bool,
-        to handler: H,
-        _ options: RouteOptions = RouteOptions()
-    ) throws(SluiceError) {
-        try route(where: isMatch, completing: H.Input.self, options) {
-            handler.handle($0, $1, completion: $2)
-        }
-    }
-
     /// Removes the route of a pattern for a type of action: see ``removeRoute(_:kind:)``.
     @discardableResult
     public func removeRoute<A: Action>(_ pattern: QueuePattern, _ type: A.Type) throws(SluiceError) -> Bool {

@@ -13,7 +13,7 @@ extension Broker {
     /// Returns dead letters, in the order of ``deadLetters(_:cause:after:limit:)``.
     package func deadLetterOutlines(
         _ pattern: QueuePattern,
-        cause: DeadLetterCause?,
+        cause: FailureCause?,
         after last: DeadLetterPlace?,
         limit: Int
     ) async throws(SluiceError) -> [DeadLetterOutline] {

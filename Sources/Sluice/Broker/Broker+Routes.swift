@@ -83,20 +83,6 @@ extension Broker {
         routesChanged(options)
     }
 
-    /// Routes the actions of a type in the queues that satisfy a predicate to a closure with a completion.
-    ///
-    /// See ``route(where:_:_:handler:)`` about the predicate.
-    public func route<A: Action>(
-        where isMatch: @escaping @Sendable (QueueName) -> Bool,
-        completing type: A.Type,
-        _ options: RouteOptions = RouteOptions(),
-        handler: @escaping @Sendable (A, Attempt, Completion) -> Void
-    ) throws(SluiceError) {
-        try require(.predicates)
-        try book.add(.predicate(isMatch), options, runBy: runner, completing: handler)
-        routesChanged(options)
-    }
-
     /// Routes actions of any kind in the queues of a pattern, unless the pattern has a route for their kind.
     ///
     /// The handler gets the payload as stored, in the version ``Attempt/version``; a sealed one is opened

@@ -33,14 +33,14 @@ extension FileEngine {
         case .endHolds(of: let pattern, by: let holder):
             return ActResult(done: try await store.endHolds(matching: pattern, by: holder))
         case .endHold(let hold): return ActResult(isThere: try await store.endHold(hold))
-        case .openGate(let name, let isKept, let spread):
-            try await store.setGate(name, isOpen: true, isKept: isKept, spread: spread)
+        case .openGate(let name, let isPersistent, let spread):
+            try await store.setGate(name, isOpen: true, isPersistent: isPersistent, spread: spread)
             return ActResult(.done)
-        case .closeGate(let name, let isKept, for: let duration?):
-            try await store.closeGate(name, isKept: isKept, for: duration)
+        case .closeGate(let name, let isPersistent, for: let duration?):
+            try await store.closeGate(name, isPersistent: isPersistent, for: duration)
             return ActResult(.done)
-        case .closeGate(let name, let isKept, for: nil):
-            try await store.setGate(name, isOpen: false, isKept: isKept, spread: .zero)
+        case .closeGate(let name, let isPersistent, for: nil):
+            try await store.setGate(name, isOpen: false, isPersistent: isPersistent, spread: .zero)
             return ActResult(.done)
         case .requeue(let letter): return ActResult(isThere: try await store.requeue(letter))
         case .requeueAtEnd(let letter):

@@ -103,33 +103,6 @@ extension FileEngine {
         if isBehind { throw own.waitsForItself(action) }
     }
 
-    /// Logs a warning, once, if nothing runs the queues a second from now, as somebody waits for that.
-    func expectRun() {
-        let isFirst = life.withLock { life in
-            guard life.state == .idle, !life.expectsRun else { return false }
-            life.expectsRun = true
-            return true
-        }
-        if isFirst { scheduler.schedule(.findRunner, within: .seconds(1)) }
-    }
-
-    func findRunner() {
-        attempt(.findRunner, again: nil) { [weak self, options] store in
-            guard let self else { return }
-            let others = try await store.runningProcesses()
-            let isMissed = life.withLock { life in
-                let isAwaited = store.waiters.areThere || !life.restWaiters.isEmpty
-                let isMissed =
-                    isAwaited && life.state == .idle && !suspension.isOn
-                    && others.allSatisfy { $0.isDead || $0.isLeaseOver }
-                if !isMissed { life.expectsRun = false }
-                return isMissed
-            }
-            guard isMissed else { return }
-            options.logger.warning("nothing runs the queues: call run(), in this process or another")
-        }
-    }
-
     private func newWaiter() -> Int {
         life.withLock { life in
             life.lastRestWaiter += 1

@@ -1,6 +1,7 @@
 internal import Logging
+internal import Synchronization
 
-/// What the broker notices by itself: queues that do not move, and routes and gates that are missing.
+/// What the broker notices by itself: queues that do not move, and a missing route, gate or runner.
 extension FileEngine {
     func log(_ events: [QueueEvent]) { options.logger.log(events) { self.namesQueueWithoutRoute() } }
 
@@ -63,6 +64,33 @@ extension FileEngine {
             }
             options.warn(of: oversights.new(try await store.patternsWithoutQueue(patterns)))
             options.warn(of: try await store.gatesWithoutRow(found.gates))
+        }
+    }
+
+    /// Logs a warning, once, if nothing runs the queues soon, as somebody waits for that.
+    func expectRun() {
+        let isFirst = life.withLock { life in
+            guard life.state == .idle, !life.expectsRun else { return false }
+            life.expectsRun = true
+            return true
+        }
+        if isFirst { scheduler.schedule(.findRunner, within: Oversights.runnerDelay) }
+    }
+
+    func findRunner() {
+        attempt(.findRunner, again: nil) { [weak self, options] store in
+            guard let self else { return }
+            let others = try await store.runningProcesses()
+            let isMissed = life.withLock { life in
+                let isAwaited = store.waiters.areThere || !life.restWaiters.isEmpty
+                let isMissed =
+                    isAwaited && life.state == .idle && !suspension.isOn
+                    && others.allSatisfy { $0.isDead || $0.isLeaseOver }
+                if !isMissed { life.expectsRun = false }
+                return isMissed
+            }
+            guard isMissed else { return }
+            options.logger.warning("nothing runs the queues: call run(), in this process or another")
         }
     }
 }

@@ -13,7 +13,7 @@ public struct Gate: Sendable, Hashable {
     /// When it was opened or closed.
     public let since: Date
     /// Whether it keeps its state when the file is opened again; otherwise it is then closed.
-    public let isKept: Bool
+    public let isPersistent: Bool
     /// When it opens by itself, if it is closed until a time; a running broker opens it then.
     public let opensAt: Date?
 
@@ -21,13 +21,13 @@ public struct Gate: Sendable, Hashable {
         name: GateName,
         isOpen: Bool,
         since: Date,
-        isKept: Bool,
+        isPersistent: Bool,
         opensAt: Date?
     ) {
         self.name = name
         self.isOpen = isOpen
         self.since = since
-        self.isKept = isKept
+        self.isPersistent = isPersistent
         self.opensAt = opensAt
     }
 }

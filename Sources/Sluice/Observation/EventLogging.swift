@@ -9,7 +9,7 @@ extension Logger {
         var behind: [QueueName: Int] = [:]
         for event in events {
             // All dead letters of a queue that fails as a whole are one line.
-            if event.deadLetterCause == .behind, let queue = event.queue {
+            if event.cause == .behind, let queue = event.queue {
                 behind[queue, default: 0] += 1
                 continue
             }
@@ -42,7 +42,7 @@ extension QueueEvent {
             if policy == .block { return (.warning, "queue parked") }
             return (.debug, kind == .expired ? "action expired" : "action failed")
         case .deadLettered:
-            let isAsked = deadLetterCause == .skipped || deadLetterCause == .expired
+            let isAsked = cause == .skipped || cause == .expired
             return (isAsked ? .notice : .warning, "action became a dead letter")
         case .blocked:
             switch because {
@@ -66,7 +66,7 @@ extension QueueEvent {
         if let action { facts["action"] = "\(action)" }
         if let actionKind { facts["kind"] = "\(actionKind)" }
         if let attempt { facts["attempt"] = "\(attempt)" }
-        if let cause = deadLetterCause?.rawValue ?? cause?.rawValue { facts["cause"] = "\(cause)" }
+        if let cause = cause?.rawValue { facts["cause"] = "\(cause)" }
         if let delay { facts["delay"] = "\(delay)" }
         if let gate { facts["gate"] = "\(gate)" }
         if let error { facts["error"] = "\(error)" }

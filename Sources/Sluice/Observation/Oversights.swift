@@ -8,6 +8,8 @@ internal import Synchronization
 package final class Oversights: Sendable {
     /// From the first sign to the report.
     package static let delay: Duration = .seconds(10)
+    /// From the first call that waits for a run to the warning that nothing runs the queues.
+    static let runnerDelay: Duration = .seconds(1)
     /// The most gates that are remembered, as applications may have one for each account.
     private static let gateLimit = 1_000
 

@@ -1,7 +1,7 @@
 /// How the actions of a route are run.
 public struct RouteOptions: Sendable {
-    /// When a failed attempt is tried again; by default ``ExponentialRetry`` without a limit of attempts.
-    public var retry: any RetryPolicy
+    /// When a failed attempt is tried again; by default exponentially, without a limit of attempts.
+    public var retry: RetryPolicy
     /// What to do with an action that cannot continue.
     public var failure: FailurePolicies
     /// How long an attempt may take until its handler is cancelled, and should return; by default no limit.
@@ -23,7 +23,7 @@ public struct RouteOptions: Sendable {
 
     /// Makes a set of options.
     public init(
-        retry: any RetryPolicy = ExponentialRetry(),
+        retry: RetryPolicy = .exponential(),
         failure: FailurePolicies = FailurePolicies(),
         timeout: Duration? = nil,
         concurrency: Int? = nil,
@@ -47,7 +47,7 @@ public struct RouteOptions: Sendable {
     func validate() throws(SluiceError) {
         for gate in gates { try gate.validate() }
         try rate?.validate()
-        if let fault = (retry as? any CheckedRetryPolicy)?.fault { throw SluiceError(.invalidOptions, fault) }
+        if let fault = retry.fault { throw SluiceError(.invalidOptions, fault) }
         if let timeout, timeout <= .zero {
             throw SluiceError(.invalidOptions, "a route's timeout is not positive")
         }

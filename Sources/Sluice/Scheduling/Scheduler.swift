@@ -103,14 +103,13 @@ package final class Scheduler: AttemptSource {
     ) async -> (ClaimedAction, Route)? {
         let receipt = action.receipt
         var settlement = settlement
-        var order = machine.withLock { $0.finishing(receipt.queue, claim: receipt.claim) }
-        let hasOwnOrder = order?.queue == receipt.queue
+        var request = machine.withLock { $0.finishing(receipt.queue, claim: receipt.claim) }
+        let claimsOwnQueue = request?.queue == receipt.queue
         var suspect: (queue: QueueID, error: SluiceError)?
         var mayBeWritten = false
         while true {
             let routes = routes.current
-            let request = order.map { ClaimRequest($0, routes.admission) }
-            switch await write(settlement, of: receipt, thenClaim: request, mayBeWritten) {
+            switch await write(settlement, of: receipt, thenClaim: request, routes.admission, mayBeWritten) {
             case .success(let done):
                 forget(receipt)
                 if let suspect { noteRefusal(.claim, of: suspect.queue, suspect.error) }
@@ -121,7 +120,7 @@ package final class Scheduler: AttemptSource {
                 }
                 update { $0.settled(receipt.queue, claim: receipt.claim) }
                 // A postponed claim may have found the slot still taken.
-                if hasOwnOrder { wake(CollectionOfOne(receipt.queue)) }
+                if claimsOwnQueue { wake(CollectionOfOne(receipt.queue)) }
                 return nil
             case .failure(let error):
                 logger.debug("not settled", metadata: ["error": "\(error)", "action": "\(receipt.action)"])
@@ -130,9 +129,9 @@ package final class Scheduler: AttemptSource {
                     settlement = whenWorkFails(cause)
                     continue
                 }
-                if let claim = order {
+                if let claim = request {
                     // It is made later: the handler's outcome is written, whatever is wrong with the claim.
-                    order = nil
+                    request = nil
                     if !withdraw(claim, behind: receipt) { postponeClaim(claim) }
                     // Writing the outcome alone shows whose rows are at fault (G9).
                     if error.isOfRows {
@@ -156,6 +155,7 @@ package final class Scheduler: AttemptSource {
         _ settlement: Settlement,
         of receipt: Receipt,
         thenClaim request: ClaimRequest?,
+        _ admission: Admission,
         _ mayBeWritten: Bool
     ) async -> Result<SettlementAnswer, SluiceError> {
         // Unchecked, since it is made for each action that runs; a write's completion is called once.
@@ -164,6 +164,7 @@ package final class Scheduler: AttemptSource {
                 receipt,
                 settlement,
                 thenClaim: request,
+                by: admission,
                 mayBeWritten: mayBeWritten,
                 commitsOnWriterThread: isCrowded
             ) { [delegate] answer in
@@ -212,42 +213,40 @@ package final class Scheduler: AttemptSource {
             return (change(&machine), machine.nextDeadline, machine.isResting && !wasResting)
         }
         if let deadline { alarm.set(deadline) { [weak self] in self?.ring() } }
-        for decision in decisions { perform(decision) }
+        for decision in decisions {
+            switch decision {
+            case .claim(let requests): claim(requests)
+            case .timeOut(let claim): delegate.timeOut(claim)
+            case .perform(let chore): delegate.perform(chore)
+            case .beginTrial(let isLong): beginTrial(isLong: isLong)
+            case .survived(let claims): survived(claims)
+            case .becameIdle: delegate.rests()
+            case .stopped: delegate.stopped()
+            }
+        }
         if rests { delegate.rests() }
         restWaiters?.changed()
     }
 
-    private func perform(_ decision: SchedulerDecision) {
-        switch decision {
-        case .claim(let orders): claim(orders)
-        case .timeOut(let claim): delegate.timeOut(claim)
-        case .perform(let chore): delegate.perform(chore)
-        case .beginTrial(let isLong): beginTrial(isLong: isLong)
-        case .survived(let claims): survived(claims)
-        case .becameIdle: delegate.rests()
-        case .stopped: delegate.stopped()
-        }
-    }
-
-    private func claim(_ orders: [ClaimOrder]) {
+    private func claim(_ requests: [ClaimRequest]) {
         let routes = routes.current
-        store.claim(orders.map { ClaimRequest($0, routes.admission) }) { [self] result in
+        store.claim(requests, by: routes.admission) { [self] result in
             switch result {
             case .success(let results):
-                for (order, result) in zip(orders, results) {
-                    if let (action, route) = conclude(order.queue, result, routes) {
+                for (request, result) in zip(requests, results) {
+                    if let (action, route) = conclude(request.queue, result, routes) {
                         delegate.start(action, route)
                     }
                 }
             case .failure(let error):
                 logger.debug("claiming failed", metadata: ["error": "\(error)"])
-                if orders.count > 1, error.isOfRows {
+                if requests.count > 1, error.isOfRows {
                     // One queue at fault must not keep the others from starting (G9).
-                    for order in orders { claim([order]) }
+                    for request in requests { claim([request]) }
                 } else {
-                    for order in orders {
-                        postponeClaim(order)
-                        noteRefusal(.claim, of: order.queue, error)
+                    for request in requests {
+                        postponeClaim(request)
+                        noteRefusal(.claim, of: request.queue, error)
                     }
                 }
             }
@@ -293,8 +292,8 @@ package final class Scheduler: AttemptSource {
     }
 
     /// Leaves a queue's next claim to when its outcome is written, unless the queue has several slots.
-    private func withdraw(_ order: ClaimOrder, behind receipt: Receipt) -> Bool {
-        guard order.queue == receipt.queue else { return false }
+    private func withdraw(_ request: ClaimRequest, behind receipt: Receipt) -> Bool {
+        guard request.queue == receipt.queue else { return false }
         var decisions: [SchedulerDecision]?
         update { machine in
             decisions = machine.withdrawClaim(of: receipt.queue, behind: receipt.claim)
@@ -303,10 +302,10 @@ package final class Scheduler: AttemptSource {
         return decisions != nil
     }
 
-    private func postponeClaim(_ order: ClaimOrder) {
+    private func postponeClaim(_ request: ClaimRequest) {
         let time = clock.uptime + Self.claimRetryDelay
-        update { $0.concluded(order.queue, .waiting(order.waitedFor ?? .unwritten, until: time)) }
-        delegate.waits(order.queue)
+        update { $0.concluded(request.queue, .waiting(request.waitedFor ?? .unwritten, until: time)) }
+        delegate.waits(request.queue)
     }
 
     private func noteRefusal(_ write: Refusals.Write, of queue: QueueID, _ error: SluiceError) {
@@ -320,11 +319,5 @@ package final class Scheduler: AttemptSource {
             )
         }
         delegate.waits(queue)
-    }
-}
-
-extension ClaimRequest {
-    fileprivate init(_ order: ClaimOrder, _ admission: Admission) {
-        self.init(queue: order.queue, waitedFor: order.waitedFor, trial: order.trial, admission: admission)
     }
 }

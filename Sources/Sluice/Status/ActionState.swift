@@ -36,7 +36,7 @@ public struct ActionState: Sendable, Hashable, Identifiable, CustomStringConvert
         /// It has parked its queue; the error is ``ActionState/lastError``.
         case parked(FailureCause?, since: Date)
         /// It is a dead letter; the error is ``ActionState/lastError``.
-        case dead(DeadLetterCause, at: Date)
+        case dead(FailureCause, at: Date)
         /// It is not in the file any more.
         ///
         /// ``ActionEnd/succeeded`` is known of the last ``Broker/rememberedOutcomes`` actions that this

@@ -16,7 +16,8 @@ enum BlockReason: String, Sendable {
 
     init(_ cause: FailureCause) {
         switch cause {
-        case .failed: self = .failed
+        // The last two make dead letters and park nothing.
+        case .failed, .behind, .skipped: self = .failed
         case .exhausted: self = .exhausted
         case .expired: self = .expired
         case .undecodable: self = .undecodable

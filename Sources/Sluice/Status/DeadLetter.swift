@@ -13,7 +13,7 @@ public struct DeadLetter: Sendable, Hashable, CustomStringConvertible {
     /// The action's kind.
     public let kind: String
     /// Why it became a dead letter.
-    public let cause: DeadLetterCause
+    public let cause: FailureCause
     /// The error that caused it.
     public let error: String
     /// Attempts that counted.
@@ -37,7 +37,7 @@ public struct DeadLetter: Sendable, Hashable, CustomStringConvertible {
         id: ActionID,
         queue: QueueName,
         kind: String,
-        cause: DeadLetterCause,
+        cause: FailureCause,
         error: String,
         attempts: Int,
         diedAt: Date,

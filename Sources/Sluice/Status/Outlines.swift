@@ -41,7 +41,7 @@ package struct DeadLetterOutline: Sendable {
     package let id: ActionID
     package let queue: QueueName
     package let kind: String
-    package let cause: DeadLetterCause
+    package let cause: FailureCause
     package let error: String
     package let attempts: Int
     package let diedAt: Date
@@ -50,7 +50,7 @@ package struct DeadLetterOutline: Sendable {
         id: ActionID,
         queue: QueueName,
         kind: String,
-        cause: DeadLetterCause,
+        cause: FailureCause,
         error: String,
         attempts: Int,
         diedAt: Date

@@ -25,10 +25,8 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
     public var attempt: Int?
     /// The error of the attempt, or the one that caused a failure.
     public var error: String?
-    /// Why the action cannot continue; `nil` if it was skipped, or died by the failure of one before it.
+    /// Why the action cannot continue, or became a dead letter.
     public var cause: FailureCause?
-    /// Why an action became a dead letter, also for the actions without a ``cause``.
-    public var deadLetterCause: DeadLetterCause?
     /// The failure policy that applies.
     public var policy: FailurePolicy?
     /// The delay before the next attempt.
@@ -64,7 +62,7 @@ public struct QueueEvent: Sendable, Hashable, CustomStringConvertible {
         if let delay { text += ", again after \(delay)" }
         if let gate, queue != nil, because == nil { text += ", waits for gate \(gate)" }
         if let until { text += ", \(queue == nil ? "until" : "scheduled for") \(Timestamp(until).iso8601)" }
-        let decision = [deadLetterCause?.rawValue ?? cause?.rawValue, policy?.rawValue].compactMap { $0 }
+        let decision = [cause?.rawValue, policy?.rawValue].compactMap { $0 }
         if !decision.isEmpty { text += " (\(decision.joined(separator: ", ")))" }
         if let error { text += ": \(error)" } else if let because { text += ": \(because)" }
         return text.isEmpty ? kind.description : "\(kind): \(text)"

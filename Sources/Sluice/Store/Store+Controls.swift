@@ -1,15 +1,20 @@
 internal import SluiceSQLite
 
 extension Store {
-    func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) async throws(SluiceError) {
-        try await write(sync: isKept ? .owed : .later) {
-            try $0.gatesAndHolds.setGate(gate, isOpen: isOpen, isKept: isKept, spread: spread)
+    func setGate(
+        _ gate: GateName,
+        isOpen: Bool,
+        isPersistent: Bool,
+        spread: Duration
+    ) async throws(SluiceError) {
+        try await write(sync: isPersistent ? .owed : .later) {
+            try $0.gatesAndHolds.setGate(gate, isOpen: isOpen, isPersistent: isPersistent, spread: spread)
         }
     }
 
-    func closeGate(_ gate: GateName, isKept: Bool, for duration: Duration) async throws(SluiceError) {
-        try await write(sync: isKept ? .owed : .later) {
-            try $0.closings.close(gate, isKept: isKept, for: duration)
+    func closeGate(_ gate: GateName, isPersistent: Bool, for duration: Duration) async throws(SluiceError) {
+        try await write(sync: isPersistent ? .owed : .later) {
+            try $0.closings.close(gate, isPersistent: isPersistent, for: duration)
         }
     }
 
@@ -25,7 +30,7 @@ extension Store {
                     name: GateName($0.text(0)),
                     isOpen: $0.bool(1),
                     since: Timestamp(microseconds: $0.int64(2)).date,
-                    isKept: $0.bool(3),
+                    isPersistent: $0.bool(3),
                     opensAt: $0.optionalInt64(4).map { Timestamp(microseconds: $0).date }
                 )
             }

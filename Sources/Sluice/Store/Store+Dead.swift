@@ -111,19 +111,20 @@ extension Store {
 
 extension DeadLetter {
     fileprivate init(_ row: Row) {
-        id = ActionID(rawValue: row.int64(0))
-        queue = QueueName(row.text(1))
-        kind = row.text(2)
+        var columns = row.columns
+        id = ActionID(rawValue: columns.int64())
+        queue = QueueName(columns.text())
+        kind = columns.text()
         // The table's CHECK admits no other cause.
-        cause = DeadLetterCause(rawValue: row.text(3)) ?? .failed
-        error = row.text(4)
-        attempts = row.count(5)
-        diedAt = Timestamp(microseconds: row.int64(6)).date
-        payload = row.text(7)
-        sortKey = SortKey(PlaceKey(row, 8), SortKey.Kind(rawValue: row.text(9)) ?? .arrival)
-        tag = row.optionalText(10)
-        gate = row.optionalText(11).map { GateName($0) }
-        version = row.int(12)
-        enqueuedAt = Timestamp(microseconds: row.int64(13)).date
+        cause = FailureCause(rawValue: columns.text()) ?? .failed
+        error = columns.text()
+        attempts = columns.count()
+        diedAt = columns.time().date
+        payload = columns.text()
+        sortKey = SortKey(PlaceKey(&columns), columns.sortKind())
+        tag = columns.optionalText()
+        gate = columns.gate()
+        version = columns.int()
+        enqueuedAt = columns.time().date
     }
 }

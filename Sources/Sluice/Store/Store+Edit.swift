@@ -79,7 +79,7 @@ extension Store {
         by discipline: QueueDiscipline? = nil
     ) async throws(SluiceError) -> HeadSkip {
         try await write(sync: .owed) {
-            try $0.edits.skipHead(of: queue, only: action, error: error, by: discipline)
+            try $0.skips.skipHead(of: queue, only: action, error: error, by: discipline)
         }
     }
 }

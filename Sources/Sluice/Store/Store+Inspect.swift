@@ -39,20 +39,23 @@ extension Store {
                            enqueued_at, last_error, payload FROM sluice_actions WHERE id = ?1
                     """
                 ).bind(1, action.rawValue).first {
-                    let hasClaim = !$0.isNull(5)
+                    var columns = $0.columns
+                    let (id, queue) = (ActionID(rawValue: columns.int64()), QueueName(columns.text()))
+                    let (kind, sortKey) = (columns.text(), columns.optionalText())
+                    let (attempts, claimedAt) = (columns.count(), columns.date())
                     let isRun = runs.contains(action.rawValue)
                     return ActionSummary(
-                        id: ActionID(rawValue: $0.int64(0)),
-                        queue: QueueName($0.text(1)),
-                        kind: $0.text(2),
-                        sortKey: $0.optionalText(3),
-                        attempts: $0.count(4) - (hasClaim && !isRun ? 1 : 0),
-                        runningSince: isRun ? $0.date(5) : nil,
-                        nextAttemptAt: $0.date(6),
-                        notBefore: $0.date(7),
-                        enqueuedAt: $0.date(8) ?? .distantPast,
-                        lastError: $0.optionalText(9),
-                        payload: $0.text(10)
+                        id: id,
+                        queue: queue,
+                        kind: kind,
+                        sortKey: sortKey,
+                        attempts: attempts - (claimedAt != nil && !isRun ? 1 : 0),
+                        runningSince: isRun ? claimedAt : nil,
+                        nextAttemptAt: columns.date(),
+                        notBefore: columns.date(),
+                        enqueuedAt: columns.date() ?? .distantPast,
+                        lastError: columns.optionalText(),
+                        payload: columns.text()
                     )
                 }
             }
@@ -110,10 +113,10 @@ extension Store {
     }
 }
 
-extension Row {
+extension Columns {
     /// A time as the views show it: ISO 8601, or a number of microseconds outside the years 0 to 9999.
-    func date(_ column: Int32) -> Date? {
-        guard let text = optionalText(column) else { return nil }
+    mutating func date() -> Date? {
+        guard let text = optionalText() else { return nil }
         return (DateTime(text)?.microseconds ?? Int64(text)).map { Timestamp(microseconds: $0).date }
     }
 }

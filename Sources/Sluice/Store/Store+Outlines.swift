@@ -19,15 +19,16 @@ extension Store {
                            last_error FROM sluice_actions WHERE id = ?1
                     """
                 ).bind(1, action.rawValue).first {
-                    ActionOutline(
-                        id: ActionID(rawValue: $0.int64(0)),
-                        kind: $0.text(1),
-                        attempts: $0.count(2),
-                        runningSince: $0.date(3),
-                        nextAttemptAt: $0.date(4),
-                        notBefore: $0.date(5),
-                        enqueuedAt: $0.date(6) ?? .distantPast,
-                        lastError: $0.optionalText(7)
+                    var columns = $0.columns
+                    return ActionOutline(
+                        id: ActionID(rawValue: columns.int64()),
+                        kind: columns.text(),
+                        attempts: columns.count(),
+                        runningSince: columns.date(),
+                        nextAttemptAt: columns.date(),
+                        notBefore: columns.date(),
+                        enqueuedAt: columns.date() ?? .distantPast,
+                        lastError: columns.optionalText()
                     )
                 }
             }
@@ -63,7 +64,7 @@ extension DeadLetterOutline {
             queue: QueueName(row.text(1)),
             kind: row.text(2),
             // The table's CHECK admits no other cause.
-            cause: DeadLetterCause(rawValue: row.text(3)) ?? .failed,
+            cause: FailureCause(rawValue: row.text(3)) ?? .failed,
             error: row.text(4),
             attempts: row.count(5),
             diedAt: Timestamp(microseconds: row.int64(6)).date

@@ -13,11 +13,11 @@ struct DeadChoice: ParsableArguments {
     @OptionGroup var scope: Scope
 
     @Option(
-        help: DeadLetterCause.help,
-        completion: DeadLetterCause.completion,
-        transform: DeadLetterCause.argument
+        help: FailureCause.help,
+        completion: FailureCause.completion,
+        transform: FailureCause.argument
     )
-    var cause: DeadLetterCause?
+    var cause: FailureCause?
 
     func validate() throws {
         guard ids.isEmpty == (scope.pattern != nil) else {
@@ -32,7 +32,7 @@ struct DeadChoice: ParsableArguments {
     }
 }
 
-extension DeadLetterCause {
+extension FailureCause {
     private static let words = allCases.map(\.rawValue)
 
     static var help: ArgumentHelp {
@@ -42,8 +42,8 @@ extension DeadLetterCause {
     static var completion: CompletionKind { .list(words) }
 
     /// Reads a cause from the command line.
-    static func argument(_ word: String) throws -> DeadLetterCause {
-        guard let cause = DeadLetterCause(rawValue: word) else {
+    static func argument(_ word: String) throws -> FailureCause {
+        guard let cause = FailureCause(rawValue: word) else {
             throw ValidationError("'\(word)' is no cause; give one of \(words.joined(separator: ", "))")
         }
         return cause

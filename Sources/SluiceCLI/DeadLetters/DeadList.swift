@@ -21,11 +21,11 @@ struct DeadList: AsyncParsableCommand, Look {
     @OptionGroup var selection: Selection
 
     @Option(
-        help: DeadLetterCause.help,
-        completion: DeadLetterCause.completion,
-        transform: DeadLetterCause.argument
+        help: FailureCause.help,
+        completion: FailureCause.completion,
+        transform: FailureCause.argument
     )
-    var cause: DeadLetterCause?
+    var cause: FailureCause?
 
     @OptionGroup var output: OutputOption
 

@@ -81,7 +81,7 @@ struct Drain: AsyncParsableCommand {
                 clock: clock,
                 stop: stop
             )
-            let summary = try await RunSummary(broker: broker, patterns: policy.patterns)
+            let summary = try await RunProgress(broker: broker, patterns: policy.patterns)
             let remark = policy.concurrencyRemark(broker, isExec: isExec, isServer: store.isServer)
             try await summary.follow(remark) {
                 if store.isServer {

@@ -26,8 +26,8 @@ struct Gate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the gates that have been opened or closed.",
             discussion: """
-                With --json: gate, state (open or closed), since, is_kept (whether a restart of the broker \
-                keeps the state), opens_at (when a closed gate opens by itself, or null).
+                With --json: gate, state (open or closed), since, is_persistent (whether a restart of the \
+                broker keeps the state), opens_at (when a closed gate opens by itself, or null).
 
                 Example:
                   sluice gate list --file q.sqlite
@@ -52,7 +52,7 @@ struct Gate: AsyncParsableCommand {
                 table.add(
                     [
                         gate.name.rawValue, Self.state(gate), Times.text(gate.since),
-                        gate.isKept ? "yes" : "no", gate.opensAt.map { Times.text($0) } ?? "",
+                        gate.isPersistent ? "yes" : "no", gate.opensAt.map { Times.text($0) } ?? "",
                     ],
                     styles: [1: gate.isOpen ? .green : .yellow]
                 )
@@ -67,7 +67,7 @@ struct Gate: AsyncParsableCommand {
                 ("gate", JSONText.string(gate.name.rawValue)),
                 ("state", JSONText.string(state(gate))),
                 ("since", JSONText.string(Times.text(gate.since))),
-                ("is_kept", String(gate.isKept)),
+                ("is_persistent", String(gate.isPersistent)),
                 ("opens_at", JSONText.string(gate.opensAt.map { Times.text($0) })),
             ])
         }
@@ -94,7 +94,7 @@ struct Gate: AsyncParsableCommand {
         @OptionGroup var output: OutputOption
 
         func run() async throws {
-            try await output.perform([.openGate(GateName(name), isKept: true, spread: .zero)], store)
+            try await output.perform([.openGate(GateName(name), isPersistent: true, spread: .zero)], store)
         }
     }
 
@@ -131,7 +131,7 @@ struct Gate: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let act = Act.closeGate(GateName(name), isKept: true, for: span?.duration)
+            let act = Act.closeGate(GateName(name), isPersistent: true, for: span?.duration)
             try await output.perform([act], store)
         }
     }

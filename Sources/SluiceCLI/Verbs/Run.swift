@@ -150,7 +150,7 @@ struct Run: AsyncParsableCommand {
                 clock: clock,
                 stop: stop
             )
-            let summary = try await RunSummary(broker: broker, patterns: policy.patterns)
+            let summary = try await RunProgress(broker: broker, patterns: policy.patterns)
             let remark = policy.concurrencyRemark(broker, isExec: isExec, isServer: store.isServer)
             let status = try await summary.follow(remark) { try await runQueues(run) }
             await broker.close()

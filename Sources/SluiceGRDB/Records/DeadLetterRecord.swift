@@ -28,7 +28,7 @@ public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Send
     /// The payload: JSON text.
     public let payload: String
     /// Why it became a dead letter.
-    public let cause: DeadLetterCause
+    public let cause: FailureCause
     /// The error that caused it.
     public let error: String
     /// Attempts that counted.
@@ -83,7 +83,7 @@ public struct DeadLetterRecord: FetchableRecord, TableRecord, Identifiable, Send
         sortKey = row["sort_key"]
         kind = row["kind"]
         payload = row["payload"]
-        cause = try row.word("cause", as: DeadLetterCause.self)
+        cause = try row.word("cause", as: FailureCause.self)
         error = row["error"]
         attempts = row["attempts"]
         enqueuedAt = try row.requiredTime("enqueued_at")

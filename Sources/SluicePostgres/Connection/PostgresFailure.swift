@@ -47,6 +47,16 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether a worker's run ends with it, as trying again is in vain.
+    var endsRun: Bool {
+        switch self {
+        case .refused(let state, _, _):
+            ["SL002", "SL005", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
+        case .closed, .schemaMissing, .unsuitable: true
+        case .cannotConnect, .lost: false
+        }
+    }
+
     /// The reason of a lost connection whose server took too long.
     static let tooLate = "no answer came in time"
 

@@ -46,11 +46,11 @@ extension ServerEngine {
         case .endHold(let hold):
             return try await whether("ending a hold", "@sluice_end_hold($1)", "\(hold.rawValue)")
         // Each gate is kept.
-        case .openGate(let name, isKept: _, let spread):
+        case .openGate(let name, isPersistent: _, let spread):
             let values = [name.rawValue, spread.postgresText]
             _ = try await answer("opening a gate", "@sluice_open_gate($1, $2)", values)
             return ActResult(.done)
-        case .closeGate(let name, isKept: _, for: let duration):
+        case .closeGate(let name, isPersistent: _, for: let duration):
             let values = [name.rawValue, duration?.postgresText]
             _ = try await answer("closing a gate", "@sluice_close_gate($1, $2)", values)
             return ActResult(.done)
@@ -193,7 +193,7 @@ extension ServerEngine {
     /// Reports the dead letter that an operator has made, which is logged like one that an attempt has made.
     private func reportSkip(of action: ActionID, in queue: QueueName) async {
         var event = QueueEvent(.deadLettered, at: options.clock.now.date, queue: queue)
-        (event.action, event.deadLetterCause) = (action, .skipped)
+        (event.action, event.cause) = (action, .skipped)
         do throws(SluiceError) {
             let letter = try await deadLetter(action)
             (event.actionKind, event.error) = (letter?.kind, letter?.error)

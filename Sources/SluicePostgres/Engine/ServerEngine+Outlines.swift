@@ -52,7 +52,7 @@ extension ServerEngine {
             id: ActionID(rawValue: row.integer("action") ?? 0),
             queue: QueueName(row.text("queue")),
             kind: row.text("kind"),
-            cause: DeadLetterCause(rawValue: row.text("why")) ?? .failed,
+            cause: FailureCause(rawValue: row.text("why")) ?? .failed,
             error: row.text("error"),
             attempts: Int(row.integer("attempts") ?? 0),
             diedAt: row.date("died_at")

@@ -137,7 +137,7 @@ extension ServerEngine {
                 name: GateName(row.text("gate")),
                 isOpen: row.text("state") == "open",
                 since: row.date("since"),
-                isKept: true,
+                isPersistent: true,
                 opensAt: row.time("opens_at")?.date
             )
         }

@@ -27,7 +27,7 @@ struct ActionStateRow {
             case "running": .running(since: at)
             case "retrying": .retrying(at: at)
             case "parked": .parked(FailureCause(rawValue: row.text("cause")), since: at)
-            case "dead": .dead(DeadLetterCause(rawValue: row.text("cause")) ?? .failed, at: at)
+            case "dead": .dead(FailureCause(rawValue: row.text("cause")) ?? .failed, at: at)
             case "ended": .ended(end ?? (row.flag("has_succeeded") ? .succeeded : .unknown))
             default: .waiting
             }

@@ -15,7 +15,7 @@ extension PostgresRows.Row {
         event.actionKind = self["kind"]
         switch text("what") {
         case "behind":
-            (event.kind, event.deadLetterCause, event.error) = (.deadLettered, .behind, self["last_error"])
+            (event.kind, event.cause, event.error) = (.deadLettered, .behind, self["last_error"])
             return [event]
         case "crashed":
             (event.kind, event.error) = (.crashed, self["last_error"])
@@ -32,7 +32,6 @@ extension PostgresRows.Row {
         guard policy != .block else { return [event] }
         var dead = event
         (dead.kind, dead.policy) = (.deadLettered, nil)
-        dead.deadLetterCause = DeadLetterCause(cause)
         return [event, dead]
     }
 }
@@ -68,7 +67,7 @@ extension ClaimedAction {
             (failed.cause, failed.policy, failed.error) = (cause, policy, error)
             guard policy != .block else { return [failed] }
             var dead = event(.deadLettered, at: time)
-            (dead.cause, dead.deadLetterCause, dead.error) = (cause, DeadLetterCause(cause), error)
+            (dead.cause, dead.error) = (cause, error)
             dead.attempt = nil
             return [failed, dead]
         }

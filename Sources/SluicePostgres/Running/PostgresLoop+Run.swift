@@ -230,16 +230,4 @@ extension PostgresLoop {
             ?? "\(ProcessInfo.processInfo.hostName)/\(ProcessInfo.processInfo.processIdentifier)"
     }
 }
-
-extension PostgresFailure {
-    /// Whether trying again is in vain.
-    fileprivate var endsRun: Bool {
-        switch self {
-        case .refused(let state, _, _):
-            ["SL002", "SL005", "3F000", "42P01", "42883", "42501", "28000", "28P01"].contains(state)
-        case .closed, .schemaMissing, .unsuitable: true
-        case .cannotConnect, .lost: false
-        }
-    }
-}
 #endif

@@ -161,7 +161,7 @@ extension SettleResult {
         case (.settled, .success), (.settledByApplication, _): .succeeded
         case (.removed, _): .removed
         case (.settled, .fail(let cause, .skip, _)), (.settled, .fail(let cause, .failQueue, _)):
-            .deadLettered(DeadLetterCause(cause))
+            .deadLettered(cause)
         default: nil
         }
     }

@@ -25,8 +25,8 @@ extension ActForm {
             return .hold(try subject.pattern, by: person.name, reason: reason, for: try duration())
         case .endHolds: return .endHolds(of: try subject.pattern, by: nil)
         case .endHold: return .endHold(try subject.hold)
-        case .openGate: return .openGate(try subject.gate, isKept: true, spread: .zero)
-        case .closeGate: return .closeGate(try subject.gate, isKept: true, for: try duration())
+        case .openGate: return .openGate(try subject.gate, isPersistent: true, spread: .zero)
+        case .closeGate: return .closeGate(try subject.gate, isPersistent: true, for: try duration())
         case .requeue: return .requeue(try subject.letter)
         case .purge: return .purge(try subject.letter)
         // The first needs the payload that was shown, and the others have no button.

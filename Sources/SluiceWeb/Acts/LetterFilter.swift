@@ -9,7 +9,7 @@ struct LetterFilter: Sendable {
     var name: String?
     /// A part of the kind, in upper or lower case.
     var kind: String?
-    var cause: DeadLetterCause?
+    var cause: FailureCause?
 
     /// How many dead letters are read for one page or one count.
     static let readLimit = 10_000
@@ -22,7 +22,7 @@ struct LetterFilter: Sendable {
         queue = form["queue-pattern"]
         (name, kind) = (form["name"], form["kind"])
         guard let word = form["cause"] else { return }
-        guard let cause = DeadLetterCause(rawValue: word) else {
+        guard let cause = FailureCause(rawValue: word) else {
             throw PageError(.invalid, "there is no cause '\(word)' of dead letters")
         }
         self.cause = cause

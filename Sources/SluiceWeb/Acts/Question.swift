@@ -10,8 +10,23 @@ struct Question: Sendable {
     /// The fingerprint of the payload that was shown.
     private let payload: String?
 
+    /// What an operator may add to an act with the answer.
+    enum Addition: String, CaseIterable {
+        case reason, minutes
+    }
+
+    /// Returns the additions that an act asks for.
+    static func additions(to kind: Act.Kind) -> [Addition] {
+        switch kind {
+        case .hold: [.reason, .minutes]
+        case .skipHead: [.reason]
+        case .closeGate: [.minutes]
+        default: []
+        }
+    }
+
     /// The fields of an answer.
-    private static let parameters = ["reason", "minutes", "then", "payload"]
+    private static let parameters = Addition.allCases.map(\.rawValue) + ["then", "payload"]
 
     init(_ form: Form, about subjects: [Subject]) {
         self.subjects = subjects

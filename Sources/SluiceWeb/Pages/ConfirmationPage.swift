@@ -70,7 +70,8 @@ struct ConfirmationPage {
         if subjects.count == 1, case .hold(let id) = subjects[0] {
             page.add(try await facts(of: id))
         }
-        let inputs: HTML = "\(parameters(act.kind))\n<p>\(buttons(act))"
+        let additions = Question.additions(to: act.kind).map(field)
+        let inputs: HTML = "\(additions)\n<p>\(buttons(act))"
         page.add(answer(to: Question(asked, about: subjects), fields, inputs, act.place, visit))
         return page
     }
@@ -173,18 +174,15 @@ struct ConfirmationPage {
         ])
     }
 
-    private func parameters(_ kind: Act.Kind) -> HTML {
-        let reason: HTML =
+    private func field(_ addition: Question.Addition) -> HTML {
+        switch addition {
+        case .reason:
             "<label>Reason, which others see <input name=\"reason\" maxlength=\"500\" autofocus></label> "
-        let minutes: HTML = """
+        case .minutes:
+            """
             <label>For how many minutes (empty: until somebody ends it) \
             <input name="minutes" type="number" min="1" max="525600"></label>
             """
-        return switch kind {
-        case .hold: "\(reason)\(minutes)"
-        case .skipHead: reason
-        case .closeGate: minutes
-        default: ""
         }
     }
 

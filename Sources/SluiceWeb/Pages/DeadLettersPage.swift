@@ -76,7 +76,7 @@ struct DeadLettersPage {
     }
 
     private func letterFilterForm(_ filter: LetterFilter, _ visit: Visit) -> HTML {
-        let causes = DeadLetterCause.allCases.map { cause -> HTML in
+        let causes = FailureCause.allCases.map { cause -> HTML in
             "<option\(cause == filter.cause ? " selected" : "" as HTML)>\(cause.rawValue)</option>"
         }
         return """

@@ -28,7 +28,7 @@ import Testing
         let file = try TemporaryFile()
         let broker = try await Broker(file: file.path)
         let seen = Mutex(Seen())
-        let retry = RouteOptions(retry: FixedRetry(every: .milliseconds(1)))
+        let retry = RouteOptions(retry: .fixed(.milliseconds(1)))
         try broker.route("lane/*", Note.self, retry) { note, attempt in
             let number = try #require(Int(note.text))
             seen.withLock { seen in

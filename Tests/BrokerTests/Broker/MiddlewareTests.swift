@@ -74,7 +74,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
             ]
         }
         let options = RouteOptions(
-            retry: FixedRetry(every: .seconds(5)).limited(to: 2),
+            retry: .fixed(.seconds(5)).limited(to: 2),
             failure: FailurePolicies(failed: .skip, exhausted: .skip, undecodable: .skip)
         )
         try broker.route("*", Note.self, options) { note, _ in
@@ -183,7 +183,7 @@ private func telling(_ name: String, _ log: EventLog<String>) -> Around {
                 })
             ]
         }
-        try broker.route("*", Note.self, retrying(FixedRetry(every: .seconds(5)))) { _, attempt in
+        try broker.route("*", Note.self, retrying(.fixed(.seconds(5)))) { _, attempt in
             log.append("\(attempt.idempotencyKey) \(attempt.lastError ?? "-")")
             return .success
         }
@@ -251,7 +251,7 @@ struct MiddlewareTests {
                 })
             ]
         }
-        var options = retrying(FixedRetry(every: .zero))
+        var options = retrying(.fixed(.zero))
         options.timeout = .seconds(3)
         let errors = EventLog<String?>()
         try broker.route("*", Note.self, options) { _, attempt in

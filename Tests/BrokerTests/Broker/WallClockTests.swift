@@ -239,7 +239,7 @@ struct WallClockTests {
                 return .success
             }
         } before: { broker in
-            try await broker.closeGate("server", isKept: true, for: Self.whole)
+            try await broker.closeGate("server", isPersistent: true, for: Self.whole)
             try await broker.enqueue(Note("a"))
             try await until { broker.fileEngine.scheduler.time(of: .endControls) != nil }
         } after: { broker in

@@ -24,7 +24,7 @@ import Testing
 
     @Test("G11: a gate that one process has closed is opened by another at its time, spread in both")
     func otherOpens() async throws {
-        try await a.store.setGate("server", isOpen: true, isKept: true, spread: .zero)
+        try await a.store.setGate("server", isOpen: true, isPersistent: true, spread: .zero)
         try await a.store.add("x")
         let busy = Settlement.retry(after: .seconds(30), untilOpen: "server", closes: true, error: "429")
         try await a.store.settle(try await a.store.take(), busy)
@@ -45,7 +45,7 @@ import Testing
 
     @Test("The outcome of a cancelled action closes its gate all the same")
     func cancelled() async throws {
-        try await a.store.setGate("server", isOpen: true, isKept: true, spread: .zero)
+        try await a.store.setGate("server", isOpen: true, isPersistent: true, spread: .zero)
         try await a.store.add("x")
         let taken = try await a.store.take()
         #expect(try await a.store.cancel(taken.receipt.action) == .deferred)
@@ -57,14 +57,14 @@ import Testing
     @Test("Of two ends the later counts; a gate that was closed without an end stays closed")
     func ends() async throws {
         let start = clock.now
-        try await a.store.closeGate("g", isKept: true, for: .seconds(30))
+        try await a.store.closeGate("g", isPersistent: true, for: .seconds(30))
         try await #expect(end == start + .seconds(30))
-        try await b.store.closeGate("g", isKept: true, for: .seconds(10))
+        try await b.store.closeGate("g", isPersistent: true, for: .seconds(10))
         try await #expect(end == start + .seconds(30))
-        try await b.store.closeGate("g", isKept: true, for: .seconds(60))
+        try await b.store.closeGate("g", isPersistent: true, for: .seconds(60))
         try await #expect(end == start + .seconds(60))
-        try await a.store.setGate("g", isOpen: false, isKept: true, spread: .zero)
-        try await a.store.closeGate("g", isKept: true, for: .seconds(10))
+        try await a.store.setGate("g", isOpen: false, isPersistent: true, spread: .zero)
+        try await a.store.closeGate("g", isPersistent: true, for: .seconds(10))
         try await #expect(end == nil)
         clock.advance(by: .seconds(100))
         try await a.store.endControls()
@@ -73,10 +73,10 @@ import Testing
 
     @Test("Somebody who opens the gate ends the closing; nothing opens it again then")
     func openedEarly() async throws {
-        try await a.store.closeGate("g", isKept: true, for: .seconds(30))
-        try await b.store.setGate("g", isOpen: true, isKept: true, spread: .zero)
+        try await a.store.closeGate("g", isPersistent: true, for: .seconds(30))
+        try await b.store.setGate("g", isOpen: true, isPersistent: true, spread: .zero)
         try await #expect(end == nil)
-        try await b.store.setGate("g", isOpen: false, isKept: true, spread: .zero)
+        try await b.store.setGate("g", isOpen: false, isPersistent: true, spread: .zero)
         clock.advance(by: .seconds(30))
         try await a.store.endControls()
         #expect(try await a.store.gates().map(\.isOpen) == [false])
@@ -84,16 +84,16 @@ import Testing
 
     @Test("A gate with a row keeps its owner; a new one stays if it is to be kept")
     func owner() async throws {
-        try await a.store.setGate("own", isOpen: true, isKept: false, spread: .zero)
+        try await a.store.setGate("own", isOpen: true, isPersistent: false, spread: .zero)
         for gate in ["own", "new"] as [GateName] {
-            try await a.store.closeGate(gate, isKept: true, for: .seconds(30))
+            try await a.store.closeGate(gate, isPersistent: true, for: .seconds(30))
         }
-        #expect(try await a.store.gates().map(\.isKept) == [true, false])
+        #expect(try await a.store.gates().map(\.isPersistent) == [true, false])
     }
 
     @Test("G8: a wall clock that was set back does not prolong a closing")
     func clockBack() async throws {
-        try await a.store.closeGate("g", isKept: true, for: .seconds(30))
+        try await a.store.closeGate("g", isPersistent: true, for: .seconds(30))
         clock.advance(by: .seconds(10))
         clock.jumpWall(by: .seconds(-3_600))
         try await a.store.endControls()
@@ -105,7 +105,7 @@ import Testing
 
     @Test("G8: a process that did not run before the clock was set back opens the gate after its whole time")
     func clockBackElsewhere() async throws {
-        try await a.store.closeGate("g", isKept: true, for: .seconds(30))
+        try await a.store.closeGate("g", isPersistent: true, for: .seconds(30))
         clock.advance(by: .seconds(10))
         clock.jumpWall(by: .seconds(-3_600))
         try await b.store.endControls()

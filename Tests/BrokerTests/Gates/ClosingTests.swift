@@ -236,7 +236,7 @@ import Testing
         let site = try Site()
         let log = EventLog<String>()
         let first = try await site.broker { $0.file.durability = .everything }
-        try await first.closeGate("server", isKept: true, for: .seconds(30))
+        try await first.closeGate("server", isPersistent: true, for: .seconds(30))
         try await first.enqueue(Note("a"))
         await first.close()
         site.clock.advance(by: .seconds(seconds))

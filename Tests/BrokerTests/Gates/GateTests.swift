@@ -191,7 +191,7 @@ import Testing
         for isRestarted in [false, true] {
             let broker = try await site.broker()
             if !isRestarted {
-                try await broker.openGate("kept", isKept: true)
+                try await broker.openGate("kept", isPersistent: true)
                 try await broker.openGate("lost")
             }
             // To run is no restart.
@@ -206,8 +206,10 @@ import Testing
     func keptTwice() async throws {
         let site = try Site()
         let first = try await site.broker()
-        for (gate, isKept) in [("a", [true, false]), ("b", [false, true]), ("c", [true, true])] {
-            for isKept in isKept { try await first.openGate(GateName(gate), isKept: isKept) }
+        for (gate, isPersistent) in [("a", [true, false]), ("b", [false, true]), ("c", [true, true])] {
+            for isPersistent in isPersistent {
+                try await first.openGate(GateName(gate), isPersistent: isPersistent)
+            }
         }
         try await first.closeGate("c")
         try await first.openGate("c")

@@ -334,7 +334,7 @@ struct BecauseTests {
         var options = RouteOptions()
         options.gates = ["network"]
         try fail(broker, .retry(after: .seconds(600)), options)
-        try await broker.openGate("network", isKept: true)
+        try await broker.openGate("network", isPersistent: true)
         try await broker.enqueue(Note("a"))
         let due = site.clock.now + .seconds(600)
         try await whileRunning(broker) {

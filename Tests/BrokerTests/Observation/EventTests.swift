@@ -303,8 +303,6 @@ extension ObservedEvent {
         if let error = event.error { words.append("'\(error)'") }
         if let cause = event.cause {
             words.append(event.policy.map { "\(cause.rawValue)/\($0.rawValue)" } ?? cause.rawValue)
-        } else if let cause = event.deadLetterCause {
-            words.append(cause.rawValue)
         }
         if let delay = event.delay { words.append("after \(delay)") }
         if let target = event.target { words.append("to \(target)") }

@@ -125,19 +125,19 @@ extension CallCase {
             }
             await site.note("receipt") { try await site.broker.receipt(of: ids[0]).settled() }
         },
-        CallCase("openGate(_:isKept:spread:)", "times") { site in
+        CallCase("openGate(_:isPersistent:spread:)", "times") { site in
             await site.note("spread") {
-                try await site.broker.openGate("g", isKept: true, spread: .seconds(-1))
+                try await site.broker.openGate("g", isPersistent: true, spread: .seconds(-1))
             }
             await site.note("long") {
-                try await site.broker.openGate("g", isKept: true, spread: .seconds(86_400))
+                try await site.broker.openGate("g", isPersistent: true, spread: .seconds(86_400))
             }
             await site.note("gates") { try await site.broker.gates() }
         },
-        CallCase("closeGate(_:isKept:for:)", "times") { site in
+        CallCase("closeGate(_:isPersistent:for:)", "times") { site in
             for duration in [Duration.zero, .seconds(-1), .seconds(60), .seconds(30)] {
                 await site.note("\(duration)") {
-                    try await site.broker.closeGate("g", isKept: true, for: duration)
+                    try await site.broker.closeGate("g", isPersistent: true, for: duration)
                 }
                 await site.note("gates") { try await site.broker.gates() }
             }
@@ -159,8 +159,8 @@ extension CallCase {
         },
         CallCase("gates()", "none, one that is open, one that is closed") { site in
             await site.note("none") { try await site.broker.gates() }
-            try await site.broker.openGate("b", isKept: true, spread: .zero)
-            try await site.broker.closeGate("a", isKept: true, for: nil)
+            try await site.broker.openGate("b", isPersistent: true, spread: .zero)
+            try await site.broker.closeGate("a", isPersistent: true, for: nil)
             await site.note("two") { try await site.broker.gates() }
         },
         CallCase("actionCount()", "none, waiting and scheduled") { site in

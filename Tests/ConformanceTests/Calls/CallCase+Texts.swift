@@ -21,11 +21,11 @@ extension CallCase {
         .init("audit(_:by:result:)") { site, text in try await site.broker.audit(text, by: text, result: text)
         },
         .init("cancel(tag:)") { site, text in try await site.broker.cancel(tag: text) },
-        .init("closeGate(_:isKept:for:)") { site, text in
-            try await site.broker.closeGate(GateName(text), isKept: true, for: nil)
+        .init("closeGate(_:isPersistent:for:)") { site, text in
+            try await site.broker.closeGate(GateName(text), isPersistent: true, for: nil)
         },
-        .init("openGate(_:isKept:spread:)") { site, text in
-            try await site.broker.openGate(GateName(text), isKept: true, spread: .zero)
+        .init("openGate(_:isPersistent:spread:)") { site, text in
+            try await site.broker.openGate(GateName(text), isPersistent: true, spread: .zero)
         },
         .init("hold(_:by:reason:for:)", "the holder") { site, text in
             try await site.broker.hold("q", by: text, reason: "", for: nil)

@@ -9,8 +9,8 @@ import Testing
     /// Calls without a row: their answers are covered by the promises, or come without an end.
     private static let withoutRow: Set<String> = [
         "events(buffering:)", "inMemory(_:)", "observeOnMain(buffering:_:)", "payloadSealingChanged()",
-        "route(_:to:_:)", "route(where:_:_:handler:)", "route(where:completing:_:handler:)",
-        "route(where:to:_:)", "upgrade(_:from:_:)", "upgrade(_:from:reading:_:)", "waitUntilIdle()",
+        "route(_:to:_:)", "route(where:_:_:handler:)", "upgrade(_:from:_:)", "upgrade(_:from:reading:_:)",
+        "waitUntilIdle()",
     ]
 
     @Test("G16: in memory as on a file", arguments: CallCase.compared)

@@ -196,7 +196,7 @@ extension Scenario {
 extension Scenario {
     private func route(_ broker: Broker) throws {
         var options = RouteOptions(
-            retry: FixedRetry(every: .milliseconds(50)),
+            retry: .fixed(.milliseconds(50)),
             failure: FailurePolicies(failed: .skip)
         )
         // Of a test's kills none is an action's fault.

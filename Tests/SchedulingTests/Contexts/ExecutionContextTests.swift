@@ -190,10 +190,10 @@ private final class WatchedClock: BrokerClock {
             return .success
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Note("1"))
             try await started.received()
-            await background.leaveForeground()
+            await background.didEnterBackground()
             system.expireExtension()
             // It begins to wait at some moment, and then waits for two seconds.
             try await until {

@@ -26,7 +26,7 @@ struct CustomerIOPassTests {
     private func open(
         _ site: Site,
         _ server: Server,
-        retry: any RetryPolicy = .fixed(.seconds(60))
+        retry: RetryPolicy = .fixed(.seconds(60))
     ) async throws -> Broker {
         let broker = try await site.broker()
         let options = retrying(retry)

@@ -105,7 +105,7 @@ struct DisciplineModelTests {
         case 17:
             let gate = ["g", "h"][pair.chance(0..<2)]
             let isOpen = Bool.random(using: &pair.generator)
-            try await pair.store.setGate(GateName(gate), isOpen: isOpen, isKept: true, spread: .zero)
+            try await pair.store.setGate(GateName(gate), isOpen: isOpen, isPersistent: true, spread: .zero)
             if isOpen { pair.model.openGates.insert(gate) } else { pair.model.openGates.remove(gate) }
             try await admit(pair)
         case 18:
@@ -270,7 +270,7 @@ struct DisciplineModelTests {
 
     private func drain(_ pair: inout Pair) async throws {
         for gate in ["g", "h"] {
-            try await pair.store.setGate(GateName(gate), isOpen: true, isKept: true, spread: .zero)
+            try await pair.store.setGate(GateName(gate), isOpen: true, isPersistent: true, spread: .zero)
             pair.model.openGates.insert(gate)
         }
         pair.clock.advance(by: .seconds(10))
@@ -307,10 +307,8 @@ extension Store {
     /// Claims what is next in a queue by rules that hold for all queues.
     func claim(by rules: QueueRules, _ name: QueueName = "q") async throws -> ClaimResult {
         try await claim(
-            ClaimRequest(
-                queue: queueID(name),
-                admission: Admission(queues: QueueTable(rules))
-            )
+            ClaimRequest(queue: queueID(name)),
+            by: Admission(queues: QueueTable(rules))
         )
     }
 }

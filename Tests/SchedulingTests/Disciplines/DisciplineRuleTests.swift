@@ -231,7 +231,7 @@ struct DisciplineRuleTests {
         #expect(try await texts(store, by: .lastInFirstOut) == ["free"])
         #expect(try fixture.row("SELECT state FROM sluice_queues") == "gate")
         #expect(try await store.admitScheduled() == nil)
-        try await store.setGate("account", isOpen: true, isKept: false, spread: .zero)
+        try await store.setGate("account", isOpen: true, isPersistent: false, spread: .zero)
         #expect(fixture.commits.elements.last?.dueAt == fixture.clock.now)
         #expect(try await store.admitScheduled() == nil)
         #expect(try await texts(store, by: .lastInFirstOut) == ["gated"])

@@ -252,7 +252,7 @@ struct PassRuleTests {
         let queue = try await store.queueID("q")
         let admission = try Admission(failure: .all(.skip), queues: QueueTable(.by(.passOver)))
         func next() async throws -> ClaimResult {
-            try await store.claim(ClaimRequest(queue: queue, admission: admission))
+            try await store.claim(ClaimRequest(queue: queue), by: admission)
         }
         guard case .claimed(let a) = try await next() else { throw Unexpected(description: "no a") }
         fixture.clock.advance(by: .seconds(10))

@@ -30,7 +30,7 @@ import Testing
         try fixture.execute(
             Self.plant("UPDATE OF not_before_us ON sluice_action_rows", when: "old.id = \(ids[0])")
         )
-        try await store.setGate("account", isOpen: true, isKept: false, spread: .zero)
+        try await store.setGate("account", isOpen: true, isPersistent: false, spread: .zero)
         fixture.clock.advance(by: .seconds(10))
         let now = fixture.clock.now
         var looks = 0

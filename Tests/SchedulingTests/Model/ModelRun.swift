@@ -47,7 +47,7 @@ struct ModelRun {
     /// - Throws: ``Difference``, and errors of the engine.
     static func run(_ plan: Plan) async throws -> Int {
         let rules = plan.rules
-        let retry = FixedRetry(every: .microseconds(ReferenceBroker.retryDelay)).limited(to: rules.attempts)
+        let retry = RetryPolicy.fixed(.microseconds(ReferenceBroker.retryDelay)).limited(to: rules.attempts)
         var route = RouteOptions(retry: retry)
         route.failure.failed = rules.failed
         route.failure.exhausted = rules.exhausted
@@ -122,9 +122,9 @@ extension ModelRun {
             model.resume(queue)
         case .setGate(let gate, let isOpen):
             if isOpen {
-                try await broker.openGate(GateName(gate), isKept: true)
+                try await broker.openGate(GateName(gate), isPersistent: true)
             } else {
-                try await broker.closeGate(GateName(gate), isKept: true)
+                try await broker.closeGate(GateName(gate), isPersistent: true)
             }
             model.setGate(gate, isOpen: isOpen)
         case .retryNow(let queue):

@@ -24,7 +24,7 @@ struct ReferenceBroker {
     struct Dead: Hashable {
         var queue: Int
         var key: Int64
-        var cause: DeadLetterCause
+        var cause: FailureCause
         var attempts: Int
         var gate: String?
     }
@@ -255,7 +255,7 @@ extension ReferenceBroker {
         moveOn(id)
     }
 
-    private mutating func fail(_ id: Int64, _ cause: DeadLetterCause, _ policy: FailurePolicy) {
+    private mutating func fail(_ id: Int64, _ cause: FailureCause, _ policy: FailurePolicy) {
         guard let queue = queue(of: id), let place = entry(id)?.place else { return }
         facts[id]?.attempts += 1
         switch policy {
@@ -304,7 +304,7 @@ extension ReferenceBroker {
         facts[id] = nil
     }
 
-    private mutating func makeDeadLetter(_ id: Int64, _ cause: DeadLetterCause) {
+    private mutating func makeDeadLetter(_ id: Int64, _ cause: FailureCause) {
         guard let queue = queue(of: id), let entry = entry(id) else { return }
         let attempts = facts[id]?.attempts ?? 0
         dead[id] = Dead(queue: queue, key: entry.key, cause: cause, attempts: attempts, gate: entry.ownGate)

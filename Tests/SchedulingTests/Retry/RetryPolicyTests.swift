@@ -20,7 +20,7 @@ import Testing
     }
 
     private static func decision(
-        _ policy: some RetryPolicy,
+        _ policy: RetryPolicy,
         _ number: Int,
         _ generator: any RandomNumberGenerator = SplitMix(seed: 1)
     ) -> RetryDecision {
@@ -28,7 +28,7 @@ import Testing
         return policy.decision(after: failure(number), using: &generator)
     }
 
-    private static func seconds(_ policy: some RetryPolicy, _ number: Int, seed: UInt64 = 1) -> Double? {
+    private static func seconds(_ policy: RetryPolicy, _ number: Int, seed: UInt64 = 1) -> Double? {
         guard case .retry(let delay) = decision(policy, number, SplitMix(seed: seed)) else { return nil }
         return delay / .seconds(1)
     }
@@ -56,9 +56,9 @@ import Testing
     )
     func exponential(_ number: Int, _ longest: Double) {
         #expect(Self.seconds(.exponential(jitter: 0), number) == longest)
-        let most = Self.decision(ExponentialRetry(), number, Constant(value: 0))
+        let most = Self.decision(.exponential(), number, Constant(value: 0))
         #expect(most == .retry(after: .seconds(longest)))
-        let least = Self.decision(ExponentialRetry(), number, Constant(value: .max))
+        let least = Self.decision(.exponential(), number, Constant(value: .max))
         guard case .retry(let delay) = least else {
             Issue.record("no retry")
             return
@@ -74,7 +74,7 @@ import Testing
     func jitter(_ jitter: Double) throws {
         let seed = UInt64.random(in: .min ... .max)
         var generator: any RandomNumberGenerator = SplitMix(seed: seed)
-        let policy = ExponentialRetry(first: .seconds(10), factor: 1, jitter: jitter)
+        let policy = RetryPolicy.exponential(first: .seconds(10), factor: 1, jitter: jitter)
         let delays = (0..<2_000).compactMap { _ -> Double? in
             guard case .retry(let delay) = policy.decision(after: Self.failure(3), using: &generator) else {
                 return nil
@@ -92,7 +92,7 @@ import Testing
 
     @Test("The same seed gives the same delays")
     func seeded() {
-        let policy = ExponentialRetry()
+        let policy = RetryPolicy.exponential()
         let first = (1...20).map { Self.seconds(policy, $0, seed: 42) }
         let second = (1...20).map { Self.seconds(policy, $0, seed: 42) }
         let other = (1...20).map { Self.seconds(policy, $0, seed: 43) }
@@ -102,19 +102,19 @@ import Testing
 
     @Test("Values outside their limits are taken as the nearest inside")
     func limits() {
-        let policy = ExponentialRetry(first: .seconds(-5), factor: 0.1, limit: .seconds(-9), jitter: 7)
-        #expect(policy == ExponentialRetry(first: .zero, factor: 1, limit: .zero, jitter: 1))
-        let odd = ExponentialRetry(first: .seconds(5), factor: .nan, limit: .seconds(1), jitter: .nan)
-        #expect(odd == ExponentialRetry(first: .seconds(5), factor: 1, limit: .seconds(5), jitter: 0))
+        let policy = Backoff(first: .seconds(-5), factor: 0.1, limit: .seconds(-9), jitter: 7)
+        #expect(policy == Backoff(first: .zero, factor: 1, limit: .zero, jitter: 1))
+        let odd = Backoff(first: .seconds(5), factor: .nan, limit: .seconds(1), jitter: .nan)
+        #expect(odd == Backoff(first: .seconds(5), factor: 1, limit: .seconds(5), jitter: 0))
     }
 
     @Test("No number of attempts makes it overflow", arguments: [1, 2, 1_023, 1_024, 1_025, 10_000, Int.max])
     func extremes(_ number: Int) {
         #expect(Self.seconds(.exponential(first: .zero, jitter: 0), number) == 0)
         #expect(Self.seconds(.exponential(first: .seconds(3), factor: 1, jitter: 0), number) == 3)
-        let steep = ExponentialRetry(first: .seconds(1), factor: .infinity, limit: .seconds(60), jitter: 0)
+        let steep = RetryPolicy.exponential(factor: .infinity, limit: .seconds(60), jitter: 0)
         #expect(Self.seconds(steep, number) == (number == 1 ? 1 : 60))
-        let endless = ExponentialRetry(first: .seconds(1), factor: 2, limit: .seconds(Int64.max), jitter: 0)
+        let endless = RetryPolicy.exponential(factor: 2, limit: .seconds(Int64.max), jitter: 0)
         let delay = Self.seconds(endless, number)
         #expect((delay ?? -1) >= 1)
         // Out of range, but a policy is asked by code of users too.
@@ -124,7 +124,7 @@ import Testing
 
     @Test("A limit gives up at its number of attempts, and leaves those before to its base")
     func limited() {
-        let policy = FixedRetry(every: .seconds(2)).limited(to: 3)
+        let policy = RetryPolicy.fixed(.seconds(2)).limited(to: 3)
         #expect(Self.decision(policy, 1) == .retry(after: .seconds(2)))
         #expect(Self.decision(policy, 2) == .retry(after: .seconds(2)))
         #expect(Self.decision(policy, 3) == .giveUp)
@@ -134,8 +134,8 @@ import Testing
     @Test("A limit below one attempt is refused by the route", arguments: [0, -4])
     func limitBelowOne(attempts: Int) async throws {
         let broker = try await Broker.inMemory()
-        let refused = FixedRetry(every: .zero).limited(to: attempts)
-        for policy in [refused as any RetryPolicy, refused.limited(to: 2)] {
+        let refused = RetryPolicy.fixed(.zero).limited(to: attempts)
+        for policy in [refused, refused.limited(to: 2)] {
             #expect(throws: SluiceError.self) {
                 try broker.route("*", Note.self, RouteOptions(retry: policy)) { _, _ in .success }
             }
@@ -146,8 +146,8 @@ import Testing
     @Test("Halting halts at once, also under a limit")
     func halt() {
         #expect(Self.decision(.halt, 1) == .halt)
-        #expect(Self.decision(HaltingRetry().limited(to: 2), 1) == .halt)
-        #expect(Self.decision(HaltingRetry().limited(to: 2), 2) == .giveUp)
+        #expect(Self.decision(.halt.limited(to: 2), 1) == .halt)
+        #expect(Self.decision(.halt.limited(to: 2), 2) == .giveUp)
     }
 
     @Test("SplitMix gives the numbers of its published reference for seed 1234567")

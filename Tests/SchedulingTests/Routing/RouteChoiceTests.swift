@@ -69,9 +69,9 @@ private let nobody = "every route answered that the action is not its own"
             return .success
         }
         let isOfA: @Sendable (QueueName) -> Bool = { $0.rawValue.hasPrefix("a") }
-        try broker.route(where: isOfA, completing: Note.self) { note, _, completion in
+        try broker.route(where: isOfA, Note.self) { note, _ in
             log.append("second \(note.text)")
-            completion(.success)
+            return .success
         }
         try broker.routeNotes("a/1/media", to: log)
         try broker.routeNotes("z/*", to: log)

@@ -20,7 +20,7 @@ import Testing
     private static func settlement(
         _ result: HandlerResult,
         _ reason: CancelReason? = nil,
-        retry: any RetryPolicy = .fixed(.seconds(7)),
+        retry: RetryPolicy = .fixed(.seconds(7)),
         failure: FailurePolicies = FailurePolicies(failed: .skip, exhausted: .failQueue, undecodable: .skip)
     ) -> Settlement {
         var generator: any RandomNumberGenerator = SplitMix(seed: 1)
@@ -92,7 +92,7 @@ import Testing
 
     @Test("The limit of attempts counts for retries with a delay of their own too")
     func exhausted() {
-        let policy = FixedRetry(every: .seconds(1)).limited(to: 2)
+        let policy = RetryPolicy.fixed(.seconds(1)).limited(to: 2)
         let settlement = Self.settlement(.outcome(.retry(after: .seconds(9))), retry: policy)
         #expect(settlement == .fail(.exhausted, .failQueue, error: "the handler asked for a retry"))
         let thrown = Self.settlement(.threw(TestError("x")), retry: policy)

@@ -191,7 +191,7 @@ private struct CrashTrialModel {
         }
     }
 
-    private mutating func claim(_ order: ClaimOrder) {
+    private mutating func claim(_ order: ClaimRequest) {
         let lane = Int(order.queue.rawValue)
         guard let action = actions[lane], !setAside.contains(lane) else {
             return take(machine.concluded(order.queue, .empty))

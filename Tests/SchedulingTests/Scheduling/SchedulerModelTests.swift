@@ -39,7 +39,7 @@ private struct Model {
 
     /// A claim from its decision to its conclusion.
     struct Claim {
-        var order: ClaimOrder
+        var order: ClaimRequest
         /// What its transaction found; `nil` before the transaction.
         var result: Result?
     }
@@ -64,7 +64,7 @@ private struct Model {
     /// Those that were tried and whose outcome is not written: what waits for them starts with that.
     var settlingTried: Set<QueueID> = []
     /// Handlers that have returned and whose outcome is not written, with the claim that goes along.
-    var settling: [(queue: QueueID, order: ClaimOrder?)] = []
+    var settling: [(queue: QueueID, order: ClaimRequest?)] = []
     var now = Duration.zero
     var lastRetry: Int64 = 0
     /// When the rate limit allows the next start.
@@ -244,7 +244,7 @@ extension Model {
 
 extension Model {
     /// The transaction of a claim.
-    mutating func transact(_ order: ClaimOrder) -> Result {
+    mutating func transact(_ order: ClaimRequest) -> Result {
         guard let lane = lanes[order.queue], lane.work > 0, !lane.isParked else {
             return .conclusion(.empty)
         }

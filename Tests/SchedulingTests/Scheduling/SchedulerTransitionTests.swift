@@ -23,14 +23,14 @@ import Testing
     @Test("A woken queue is claimed, admitted, run, settled and claimed again until it has nothing left")
     func wholeRound() {
         let machine = TestMachine()
-        #expect(machine.wake([1]) == [.claim([ClaimOrder(queue: 1, waitedFor: nil, trial: .waits)])])
+        #expect(machine.wake([1]) == [.claim([ClaimRequest(queue: 1, waitedFor: nil, trial: .waits)])])
         #expect(machine.phases[1] == .claiming(wasWoken: false))
         #expect(machine.claim(1).isEmpty)
         #expect(machine.phases[1] == .running)
         #expect(!machine.isIdle)
 
         let order = machine.finishing(1)
-        #expect(order == ClaimOrder(queue: 1, waitedFor: nil, trial: .waits))
+        #expect(order == ClaimRequest(queue: 1, waitedFor: nil, trial: .waits))
         #expect(machine.settled(1).isEmpty)
         #expect(machine.phases[1] == .claiming(wasWoken: false))
 

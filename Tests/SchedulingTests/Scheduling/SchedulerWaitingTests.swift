@@ -24,7 +24,7 @@ import Testing
         let machine = Self.waiting()
         #expect(machine.nextDeadline == .seconds(10))
         #expect(machine.timeReached(.seconds(9.999)).isEmpty)
-        let order = ClaimOrder(queue: 1, waitedFor: wait(), trial: .waits)
+        let order = ClaimRequest(queue: 1, waitedFor: wait(), trial: .waits)
         #expect(machine.timeReached(.seconds(10)) == [.claim([order])])
         #expect(machine.nextDeadline == nil)
     }
@@ -33,7 +33,7 @@ import Testing
     func wakeKeepsDeadline() {
         let machine = Self.waiting()
         let orders = machine.wake([1]).orders
-        #expect(orders == [ClaimOrder(queue: 1, waitedFor: nil, trial: .waits)])
+        #expect(orders == [ClaimRequest(queue: 1, waitedFor: nil, trial: .waits)])
         // The wall clock was set back: the file would have the whole delay begin anew.
         #expect(machine.concluded(1, .waiting(wait(), until: .seconds(3_610))).isEmpty)
         #expect(machine.nextDeadline == .seconds(10))

@@ -19,10 +19,10 @@ import Testing
             return .success
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue([Note("1"), Note("2")])
             _ = try await attempts.wait(forCount: 1)
-            await background.leaveForeground()
+            await background.didEnterBackground()
             #expect(background.state == .extended)
             system.expireExtension()
             let first = ["cancel request", "begin extension", "request after 60 s", "end extension, 0 locks"]
@@ -57,17 +57,17 @@ import Testing
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Note("1"))
             _ = try await log.wait(forCount: 1)
             try await until { broker.fileEngine.workAhead == .none }
-            await background.leaveForeground()
+            await background.didEnterBackground()
             #expect(background.state == .asleep && broker.fileEngine.suspension.isOn)
             #if os(Linux)
             #expect(try heldLocks(on: #require(site.file).path) == [])
             #endif
             // It is called again for nothing, and what was never asked for does not matter.
-            await background.leaveForeground()
+            await background.didEnterBackground()
             system.expireExtension()
             system.expireProcessing()
             #expect(background.state == .asleep)
@@ -84,9 +84,9 @@ import Testing
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await until { broker.fileEngine.workAhead == .none }
-            await background.leaveForeground()
+            await background.didEnterBackground()
             #expect(background.state == .asleep)
             // As the system wakes the application for a push, and nothing is enqueued.
             try await broker.file?.resume()
@@ -115,10 +115,10 @@ import Testing
             return attempt.number == 1 ? .retry(after: .seconds(600)) : .success
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Note("1"))
             try await until { broker.fileEngine.workAhead == .later(.seconds(600)) }
-            await background.leaveForeground()
+            await background.didEnterBackground()
             #expect(background.state == .awaitingProcessing)
             #expect(system.log.elements == ["cancel request", "request after 600 s"])
             site.clock.advance(by: .seconds(600))
@@ -137,14 +137,14 @@ import Testing
         let log = EventLog<String>()
         try broker.routeNotes(to: log)
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             let time = (site.clock.now + .seconds(86_400)).date
             try await broker.enqueue(Note("1"), EnqueueOptions(notBefore: time))
             try await until { broker.fileEngine.workAhead == .later(.seconds(86_400)) }
             // Each minute it is looked at again, and the moments before are like all others.
             site.clock.advance(by: .seconds(57))
             #expect(broker.fileEngine.workAhead == .later(.seconds(86_343)))
-            await background.leaveForeground()
+            await background.didEnterBackground()
             #expect(system.log.elements == ["cancel request", "request after 86343 s"])
             site.clock.advance(by: .seconds(86_343))
             system.beginProcessing()
@@ -216,10 +216,10 @@ import Testing
             attempt.number == 1 ? .retry(after: .seconds(3)) : .success
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Note("1"))
             try await until { broker.fileEngine.workAhead == .later(.seconds(3)) }
-            await background.leaveForeground()
+            await background.didEnterBackground()
             #expect(background.state == .extended)
             site.clock.advance(by: .seconds(3))
             let expected = ["cancel request", "begin extension", "end extension, 0 locks"]
@@ -242,10 +242,10 @@ import Testing
             return .retry(after: .seconds(3_600))
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Note("1"))
             try await started.received()
-            await background.leaveForeground()
+            await background.didEnterBackground()
             go.send()
             try await until { broker.fileEngine.workAhead == .later(.seconds(3_600)) }
             site.clock.advance(by: .seconds(1))
@@ -269,27 +269,27 @@ import Testing
             return .success
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Note("1"))
             _ = try await attempts.wait(forCount: 1)
-            await background.leaveForeground()
+            await background.didEnterBackground()
             // Under the extension what runs runs on.
-            background.enterForeground()
+            background.willEnterForeground()
             try await #expect(system.log.wait(forCount: 3).suffix(2).first == "begin extension")
             #expect(background.state == .foreground && broker.statistics.released == 0)
-            await background.leaveForeground()
+            await background.didEnterBackground()
             system.expireExtension()
             _ = try await system.log.wait(forCount: 6)
-            background.enterForeground()
+            background.willEnterForeground()
             try await #expect(system.log.wait(forCount: 7).suffix(1) == ["cancel request"])
             _ = try await attempts.wait(forCount: 2)
             // So it does in processing time.
-            await background.leaveForeground()
+            await background.didEnterBackground()
             system.expireExtension()
             _ = try await system.log.wait(forCount: 10)
             system.beginProcessing()
             _ = try await attempts.wait(forCount: 3)
-            background.enterForeground()
+            background.willEnterForeground()
             let last = try await system.log.wait(forCount: 11).suffix(1)
             #expect(last.first?.hasPrefix("end processing, done") == true)
             #expect(background.state == .foreground)

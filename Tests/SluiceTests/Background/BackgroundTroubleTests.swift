@@ -24,10 +24,10 @@ import Testing
             return .success
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue([Note("1"), Note("2")])
             try await started.received()
-            await background.leaveForeground()
+            await background.didEnterBackground()
             system.expireExtension()
             let expected: ArraySlice = ["request after 60 s", "end extension, 0 locks"]
             try await #expect(system.log.wait(forCount: 4).suffix(2) == expected)
@@ -58,10 +58,10 @@ import Testing
             return .success
         }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue([Note("1"), Note("2")])
             _ = try await started.wait(forCount: 1)
-            await background.leaveForeground()
+            await background.didEnterBackground()
             system.expireExtension()
             try await until { broker.fileEngine.life.withLock { $0.state == .stopping } }
             go.send()
@@ -88,14 +88,14 @@ import Testing
         }
         system.refuses = true
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Note("1"))
             _ = try await attempts.wait(forCount: 1)
-            await background.leaveForeground()
+            await background.didEnterBackground()
             let expected = ["cancel request", "begin extension", "request after 60 s"]
             #expect(system.log.elements == expected)
             #expect(background.state == .asleep && broker.fileEngine.suspension.isOn)
-            background.enterForeground()
+            background.willEnterForeground()
             _ = try await attempts.wait(forCount: 2)
             go.send()
             await broker.waitUntilIdle()
@@ -143,10 +143,10 @@ import Testing
         // The run of the broker cannot end before it is resumed.
         let (background, system) = try site.background(broker) { $0.patience = .zero }
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             try await until { broker.fileEngine.hasLookedAround && broker.fileEngine.workAhead == .none }
             await broker.file?.suspend()
-            await background.leaveForeground()
+            await background.didEnterBackground()
             #expect(system.log.elements == ["cancel request", "request after 60 s"])
         }
         await broker.close()
@@ -165,7 +165,7 @@ import Testing
             await broker.file?.suspend()
             let enqueue = Task { try await broker.enqueue(Note("1")) }
             try await until { broker.fileEngine.store.writer.load.waiting == 1 }
-            background.enterForeground()
+            background.willEnterForeground()
             _ = try await enqueue.value
             _ = try await log.wait(forCount: 1)
         }
@@ -201,7 +201,7 @@ import Testing
             return .success
         }
         try await broker.enqueue(Note("1"))
-        background.enterForeground()
+        background.willEnterForeground()
         try await following(background) {
             _ = try await attempts.wait(forCount: 1)
             #expect(await refusal { try await background.run() } == .alreadyRunning)
@@ -210,9 +210,9 @@ import Testing
             background.state == .asleep && !broker.fileEngine.suspension.isOn && !broker.fileEngine.isRunning
         )
         try await following(background) {
-            background.enterForeground()
+            background.willEnterForeground()
             _ = try await attempts.wait(forCount: 2)
-            await background.leaveForeground()
+            await background.didEnterBackground()
         }
         // The extension that was held when it ended.
         #expect(system.log.elements.last?.hasPrefix("end extension") == true)
@@ -225,7 +225,7 @@ import Testing
         let site = try Site()
         let broker = try await site.broker()
         let (background, _) = try site.background(broker)
-        background.enterForeground()
+        background.willEnterForeground()
         let run = Task { try await background.run() }
         try await until { broker.fileEngine.life.withLock { $0.state == .running } }
         await broker.stop()

@@ -32,7 +32,7 @@ struct UploadLinkTests {
         let attempts = EventLog<String>()
         let isReachable = Mutex(false)
         let options = RouteOptions(
-            retry: FixedRetry(every: .seconds(600)),
+            retry: .fixed(.seconds(600)),
             failure: FailurePolicies(expired: policy)
         )
         try broker.route("uploads", Upload.self, options) { [clock = site.clock] upload, _ in
@@ -42,11 +42,11 @@ struct UploadLinkTests {
         }
         try await following(background) {
             let link = EnqueueOptions(expiresAt: (start + .seconds(3 * Self.hour)).date)
-            background.enterForeground()
+            background.willEnterForeground()
             try await broker.enqueue(Upload(photo: "a", link: "https://up.example.org/1"), link)
             try await broker.enqueue(Upload(photo: "b"))
             try await until { broker.fileEngine.workAhead == .later(.seconds(600)) }
-            await background.leaveForeground()
+            await background.didEnterBackground()
             // The system gives time once an hour, and just before the link dies.
             for (index, seconds) in [Self.hour, 2 * Self.hour, 3 * Self.hour - 2].enumerated() {
                 let count = 4 + 2 * index

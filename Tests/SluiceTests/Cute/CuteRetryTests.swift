@@ -63,7 +63,7 @@ import Testing
         #expect(decision(.backoff(upTo: .seconds(3)), number) == .retry(after: .seconds(min(seconds, 3))))
     }
 
-    private func decision(_ policy: some RetryPolicy, _ number: Int) -> RetryDecision {
+    private func decision(_ policy: RetryPolicy, _ number: Int) -> RetryDecision {
         var generator: any RandomNumberGenerator = SplitMix(seed: 1)
         return policy.decision(after: failure(number), using: &generator)
     }
@@ -111,7 +111,7 @@ import Testing
         let site = try Site(.memory)
         let broker = try await site.broker()
         let (asked, log) = (EventLog<String>(), EventLog<String>())
-        let policy = ActionRetry(Note.self, otherwise: .attempts(2)) { note, failure in
+        let policy = RetryPolicy.attempts(2).deciding(for: Note.self) { note, failure in
             let error = failure.error.map { "\($0)" } ?? "none"
             asked.append("\(note.text) \(error) \(failure.attempt.number) in \(failure.attempt.queue)")
             if note.text == "halts" { return .halt }
@@ -143,28 +143,17 @@ import Testing
         let site = try Site(.memory)
         let broker = try await site.broker()
         let found = EventLog<String?>()
-        struct Asking: RetryPolicy {
-            let found: EventLog<String?>
-
-            func decision(
-                after failure: AttemptFailure,
-                using generator: inout any RandomNumberGenerator
-            ) -> RetryDecision {
-                found.append(failure.action(as: Note.self)?.text)
-                found.append(failure.action(as: Photo.self)?.album)
-                return .giveUp
-            }
+        let asking = RetryPolicy { failure, _ in
+            found.append(failure.action(as: Note.self)?.text)
+            found.append(failure.action(as: Photo.self)?.album)
+            return .giveUp
         }
-        try broker.routeAnyKind("*", RouteOptions(retry: Asking(found: found), failure: .all(.skip))) {
-            _,
-            _ in
-            .retry
-        }
+        try broker.routeAnyKind("*", RouteOptions(retry: asking, failure: .all(.skip))) { _, _ in .retry }
         try await broker.enqueue(Note("a"))
         try await broker.enqueue(raw: [RawAction(queue: "notes", kind: "note", payload: "7")])
         try await running(broker) { await broker.waitUntilIdle() }
         #expect(found.elements == ["a", nil, nil, nil])
         #expect(failure(1).action(as: Note.self)?.text == nil)
-        #expect(decision(ActionRetry(Note.self, otherwise: .halt) { _, _ in .giveUp }, 1) == .halt)
+        #expect(decision(.halt.deciding(for: Note.self) { _, _ in .giveUp }, 1) == .halt)
     }
 }

@@ -36,7 +36,7 @@ func keepLoggedIn(
     func renew() async throws {
         guard let token = await logIn() else { return }
         await session.renewed(token)
-        try await broker.openGate("login", isKept: true)
+        try await broker.openGate("login", isPersistent: true)
         // The actions that got the answer 401 wait for the five minutes themselves.
         let waiting = try await broker.statuses(matching: "conversation/*", in: [.retry]).map(\.queue)
         try await broker.retryNow(queues: waiting)
@@ -47,7 +47,7 @@ func keepLoggedIn(
     try await renew()
     // In a new file the gate is closed. If the login has failed, an answer 401 starts the next one.
     let isKnown = try await broker.gates().contains { $0.name == "login" }
-    if !isKnown { try await broker.openGate("login", isKept: true) }
+    if !isKnown { try await broker.openGate("login", isPersistent: true) }
     for await observed in events {
         // A gap of missed events may hide a closing.
         if case .event(let event) = observed, event.kind != .gateClosed || event.gate != "login" { continue }

@@ -77,10 +77,10 @@ private func letters(_ count: Int) -> String { String(repeating: "x", count: cou
             options.concurrency = count
             try options.validate()
         case "characters of a hold's holder":
-            let broker = try await Broker(inMemory: options)
+            let broker = try await Broker.inMemory(options)
             try await broker.hold("*", by: letters(count))
         case "characters of a hold's reason":
-            let broker = try await Broker(inMemory: options)
+            let broker = try await Broker.inMemory(options)
             try await broker.hold("*", by: "ops", reason: letters(count))
         default: throw UnknownSubject()
         }

@@ -36,8 +36,8 @@ import Testing
         let test = try await TestBroker(.file) { try $0.route("*", to: ScriptedHandler<Note>()) }
         test.holdAttempts(heedingCancellation: false)
         let id = try await test.broker.enqueue(Note("a")).id
-        try await test.broker.closeGate("forgotten", isKept: false)
-        try await test.broker.closeGate("kept", isKept: true)
+        try await test.broker.closeGate("forgotten", isPersistent: false)
+        try await test.broker.closeGate("kept", isPersistent: true)
         try await test.drain()
         try await test.crash()
         try await #expect(test.broker.gates().map(\.name) == ["kept"])

@@ -23,7 +23,7 @@ import Testing
         await expectStuck(test, id, "no route", "add a route or an upgrader")
 
         let handler = ScriptedHandler<Note>(.throws(TestError("no")), .returns(.fail("no")))
-        try test.broker.route("*", to: handler, retrying(FixedRetry(every: .seconds(30))))
+        try test.broker.route("*", to: handler, retrying(.fixed(.seconds(30))))
         let time = "2026-01-01T00:00:30.000000Z"
         await expectStuck(test, id, "waiting for retry until \(time)", "advance the clock")
 

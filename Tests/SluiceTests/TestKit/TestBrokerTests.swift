@@ -12,7 +12,7 @@ struct TestBrokerTests {
     func drain(_ storage: TestBroker.Storage) async throws {
         let test = try await TestBroker(storage)
         let handler = ScriptedHandler<Note>(.throws(TestError("no")))
-        try test.broker.route("*", to: handler, retrying(FixedRetry(every: .seconds(10))))
+        try test.broker.route("*", to: handler, retrying(.fixed(.seconds(10))))
         let first = try await test.broker.enqueue(Note("a", in: "a")).id
         try await test.broker.enqueue(Note("b", in: "a"))
         try await test.drain()
@@ -72,7 +72,7 @@ struct TestBrokerTests {
     func finish() async throws {
         let test = try await TestBroker()
         let handler = ScriptedHandler<Note>()
-        try test.broker.route("*", to: handler, retrying(FixedRetry(every: .seconds(1))))
+        try test.broker.route("*", to: handler, retrying(.fixed(.seconds(1))))
         test.holdAttempts()
         let id = try await test.broker.enqueue(Note("a")).id
         try await test.drain()
@@ -145,7 +145,7 @@ struct TestBrokerTests {
 
     @Test("Time goes from one deadline to the next also while an attempt is held")
     func heldOverTime() async throws {
-        var options = retrying(FixedRetry(every: .seconds(10)))
+        var options = retrying(.fixed(.seconds(10)))
         options.timeout = .seconds(5)
         let test = try await TestBroker()
         try test.broker.route("*", to: ScriptedHandler<Note>(), options)

@@ -106,7 +106,7 @@ extension FullFile {
 
     private static func fill(_ broker: Broker, _ clock: ManualClock) async throws {
         try RoughUse.setDisciplines(of: broker)
-        let skipping = RouteOptions(retry: FixedRetry.fixed(.seconds(600)), failure: .all(.skip))
+        let skipping = RouteOptions(retry: .fixed(.seconds(600)), failure: .all(.skip))
         try broker.route("dead/*", Note.self, skipping) { _, _ in .fail("no such room") }
         try broker.route("parked/*", Note.self) { _, _ in .fail("no such room") }
         try broker.route("retry/*", Note.self, skipping) { _, _ in .retry }
@@ -116,8 +116,8 @@ extension FullFile {
         var gated = RouteOptions()
         gated.gates = ["route"]
         try broker.route("gated/*", Note.self, gated) { _, _ in .success }
-        try await broker.openGate("open", isKept: true)
-        try await broker.closeGate("shut", isKept: true)
+        try await broker.openGate("open", isPersistent: true)
+        try await broker.closeGate("shut", isPersistent: true)
         try await broker.hold("held/*", by: "operator", reason: "a look at it")
         try await broker.audit("Hold: queue held/*", by: "operator", result: "held")
         for (name, count) in [("dead/a", 5), ("parked/a", 3), ("retry/a", 3), ("gated/a", 2), ("none/a", 2)] {

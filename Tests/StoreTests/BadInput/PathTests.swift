@@ -32,7 +32,7 @@ import Testing
     @Test("The names that stand for no file are refused, with what to do, and make none")
     func names() async throws {
         for (path, words) in [
-            ("", "is empty; give one"), (":memory:", "Broker(inMemory:)"), ("a\u{0}b", "holds a NUL"),
+            ("", "is empty; give one"), (":memory:", "Broker.inMemory()"), ("a\u{0}b", "holds a NUL"),
         ] {
             let error = try await refusal(path)
             #expect(error.code == .cannotOpen)

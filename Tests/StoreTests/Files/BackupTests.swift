@@ -70,8 +70,9 @@ import Testing
             return .success
         }
         for lane in 0..<3 { try await broker.enqueue(Note("n", in: "q\(lane)")) }
-        try await broker.fileEngine.store.setGate("for a time", isOpen: true, isKept: false, spread: .zero)
-        try await broker.fileEngine.store.setGate("kept", isOpen: true, isKept: true, spread: .zero)
+        let store = broker.fileEngine.store
+        try await store.setGate("for a time", isOpen: true, isPersistent: false, spread: .zero)
+        try await store.setGate("kept", isOpen: true, isPersistent: true, spread: .zero)
         try await running(broker) {
             try await started.received(3)
             // A second action behind each that runs.

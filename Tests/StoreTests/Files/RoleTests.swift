@@ -18,7 +18,7 @@ import Testing
         try await broker.enqueue(Note("dead", in: "a"))
         try await running(broker) { await broker.waitUntilIdle() }
         try await broker.hold("b", by: "ops", reason: "why")
-        try await broker.openGate("g", isKept: true)
+        try await broker.openGate("g", isPersistent: true)
         try await broker.enqueue(Note("waiting", in: "b"))
         await broker.close()
         return site
@@ -137,7 +137,7 @@ import Testing
         }
         var options = BrokerOptions()
         options.file.role = .readOnly
-        #expect(await refusal { try await Broker(inMemory: options) } == .invalidOptions)
+        #expect(await refusal { try await Broker.inMemory(options) } == .invalidOptions)
     }
 
     @Test("One that reads only finds what a dead process left in the log, and leaves the log alone")

@@ -300,7 +300,7 @@ import Testing
     func retryOfTheDead() async throws {
         let (a, b) = (try await broker(1), try await broker(2))
         let (log, started, goOn) = (EventLog<String>(), Signal(), Signal())
-        try a.route("*", Note.self, retrying(FixedRetry(every: .seconds(20)))) { _, _ in
+        try a.route("*", Note.self, retrying(.fixed(.seconds(20)))) { _, _ in
             started.send()
             try await goOn.received()
             throw TestError("no")

@@ -46,7 +46,7 @@ import Testing
         let first = try await a.store.take()
         #expect(try await b.store.claim().word == "takenElsewhere")
         let queue = try await a.store.queueID("q")
-        let next = ClaimRequest(queue: queue, admission: Admission())
+        let next = ClaimRequest(queue: queue)
         guard case .claimed(let second) = try await a.store.settle(first, .success, then: next).next else {
             throw Unexpected(description: "nothing was claimed")
         }
@@ -73,7 +73,7 @@ import Testing
         try await a.store.add((1...count).map { ActionDraft("\($0)") })
         try await b.store.readForeignChanges()
         let queue = try await a.store.queueID("q")
-        let next = ClaimRequest(queue: queue, admission: Admission())
+        let next = ClaimRequest(queue: queue)
         var running = try await a.store.take()
         for _ in 1..<count {
             guard case .claimed(let following) = try await a.store.settle(running, .success, then: next).next
@@ -318,8 +318,8 @@ import Testing
 
     @Test("A gate for the life of an opening closes when that has ended, and not when another process begins")
     func gates() async throws {
-        try await a.store.setGate("kept", isOpen: true, isKept: true, spread: .zero)
-        try await a.store.setGate("network", isOpen: true, isKept: false, spread: .zero)
+        try await a.store.setGate("kept", isOpen: true, isPersistent: true, spread: .zero)
+        try await a.store.setGate("network", isOpen: true, isPersistent: false, spread: .zero)
         let c = try await StoreFixture.process(3, on: file, clock: clock)
         #expect(try await c.store.gates().map(\.isOpen) == [true, true])
         // Its process lives, and has opened the file anew.
@@ -328,7 +328,7 @@ import Testing
         #expect(try await c.store.gates().map(\.isOpen) == [true, true])
         let again = try await StoreFixture.process(1, on: file, clock: clock)
         #expect(try await again.store.gates().map(\.name) == ["kept"])
-        try await again.store.setGate("network", isOpen: true, isKept: false, spread: .zero)
+        try await again.store.setGate("network", isOpen: true, isPersistent: false, spread: .zero)
         await again.store.close()
         try b.killRunner(1)
         try b.execute(
@@ -342,7 +342,7 @@ import Testing
     @Test("A gate that an opening has set which does not run the queues is its own all the same")
     func gatesOfOthers() async throws {
         let c = try await StoreFixture.process(3, on: file, clock: clock, isRunning: false)
-        try await c.store.setGate("network", isOpen: true, isKept: false, spread: .zero)
+        try await c.store.setGate("network", isOpen: true, isPersistent: false, spread: .zero)
         // Nobody could tell that process dead: it would be open for ever.
         try await a.store.stopRunning()
         try await a.store.startRunning()

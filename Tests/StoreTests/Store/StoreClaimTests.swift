@@ -31,8 +31,8 @@ struct StoreClaimTests {
         try await fixture.store.add("a")
         let before = log.elements.count
         let queue = try await fixture.store.queueID("q")
-        let request = ClaimRequest(queue: queue, admission: Admission())
-        fixture.store.claim([request]) { _ in log.append("handed out") }
+        let request = ClaimRequest(queue: queue)
+        fixture.store.claim([request], by: Admission()) { _ in log.append("handed out") }
         let told = try await log.wait(forCount: before + 2)
         #expect(told[before...] == ["committed", "handed out"])
     }
@@ -96,9 +96,7 @@ struct StoreClaimTests {
             let queue = try await fixture.store.queueID("q")
             _ = await refusal {
                 try await fixture.store.write(sync: .later) { transaction in
-                    _ = try transaction.claims.claim(
-                        ClaimRequest(queue: queue, admission: Admission())
-                    )
+                    _ = try transaction.claims.claim(ClaimRequest(queue: queue), by: Admission())
                     throw SluiceError(.storage, "made up")
                 }
             }
@@ -189,7 +187,7 @@ struct StoreClaimTests {
         var action = try await store.take()
         let before = seen.elements.count
         let queue = action.receipt.queue
-        let request = ClaimRequest(queue: queue, admission: Admission())
+        let request = ClaimRequest(queue: queue)
         for text in ["b", "c"] {
             let (result, next) = try await store.settle(action, .success, then: request)
             #expect(result == .settled)
@@ -212,7 +210,7 @@ struct StoreClaimTests {
         let first = try await fixture.store.take()
         try await fixture.store.settle(first, .success)
         let other = try await fixture.store.queueID("other")
-        let request = ClaimRequest(queue: other, admission: Admission())
+        let request = ClaimRequest(queue: other)
         let (result, next) = try await fixture.store.settle(first, .success, then: request)
         #expect(result == .stale)
         #expect(next?.word == "claimed")

@@ -220,7 +220,7 @@ struct StoreFailureTests {
             _ = try await store.endHold(hold)
         }
         #expect(try await store.claim(by: .forOthers).word == "unroutable")
-        try await store.setGate("line", isOpen: false, isKept: true, spread: .zero)
+        try await store.setGate("line", isOpen: false, isPersistent: true, spread: .zero)
         try fixture.execute("UPDATE sluice_action_rows SET gate = 'line'")
         #expect(try await store.claim().word == "gated")
         #expect(try fixture.row("SELECT state FROM sluice_queues") == "gate")

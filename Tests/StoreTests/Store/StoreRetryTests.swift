@@ -26,9 +26,7 @@ struct StoreRetryTests {
         let (began, queue) = (fixture.clock.uptime, try await fixture.store.queueID("q"))
         let result = try await fixture.store.write(sync: .later) { [clock = fixture.clock] transaction in
             clock.advance(by: .seconds(10))
-            return try transaction.claims.claim(
-                ClaimRequest(queue: queue, admission: Admission())
-            )
+            return try transaction.claims.claim(ClaimRequest(queue: queue), by: Admission())
         }
         guard case .waiting(_, let time) = result else { throw Unexpected(description: "\(result)") }
         #expect(time == began + .seconds(60))

@@ -110,6 +110,6 @@ extension SchedulerStateMachine {
         // An outcome that is being written may run the application's code.
         guard settling == 0 || mutant("trial beside a settling") else { return [] }
         guard let (queues, isLong) = trial.takeGroup(limit: concurrency) else { return [] }
-        return [.beginTrial(isLong: isLong), .claim(queues.map { order($0) })]
+        return [.beginTrial(isLong: isLong), .claim(queues.map { request($0) })]
     }
 }

@@ -1,6 +1,6 @@
 /// What is to be done.
 package enum SchedulerDecision: Hashable, Sendable {
-    case claim([ClaimOrder])
+    case claim([ClaimRequest])
     case timeOut(claim: Int64)
     case perform(Chore)
     /// Suspects are about to be claimed; `isLong`: all the time that is left is theirs.

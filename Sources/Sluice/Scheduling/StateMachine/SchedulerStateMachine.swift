@@ -152,7 +152,7 @@ package struct SchedulerStateMachine {
     /// Records that a handler has returned and its outcome is about to be written.
     ///
     /// Returns the claim to make in the same transaction: the next ready queue's, or its own queue's.
-    package mutating func finishing(_ queue: QueueID, claim: Int64) -> ClaimOrder? {
+    package mutating func finishing(_ queue: QueueID, claim: Int64) -> ClaimRequest? {
         let isBeside = beside.contains(claim)
         if isBeside {
             beside.remove(claim)
@@ -168,10 +168,10 @@ package struct SchedulerStateMachine {
         // Its permit passes to the next claim, or is returned.
         permitsInUse -= 1
         guard isOpen, !trial.isActive else { return nil }
-        if let next = ready.popFirst() { return order(next) }
-        if isBeside { return phases[queue] == .full ? order(queue) : nil }
+        if let next = ready.popFirst() { return request(next) }
+        if isBeside { return phases[queue] == .full ? request(queue) : nil }
         settling -= 1
-        return order(queue)
+        return request(queue)
     }
 
     /// The outcome has been written; the queue may have more to do.
@@ -238,20 +238,20 @@ package struct SchedulerStateMachine {
             return [.stopped]
         }
         if trial.isActive { return decideTrial() }
-        var orders: [ClaimOrder] = []
+        var requests: [ClaimRequest] = []
         while permitsInUse < concurrency || mutant("permits"), let queue = ready.popFirst() {
-            orders.append(order(queue))
+            requests.append(request(queue))
         }
-        if !orders.isEmpty { return [.claim(orders)] }
+        if !requests.isEmpty { return [.claim(requests)] }
         return isIdle ? [.becameIdle] : []
     }
 
-    mutating func order(_ queue: QueueID) -> ClaimOrder {
+    mutating func request(_ queue: QueueID) -> ClaimRequest {
         permitsInUse += 1
         phases[queue] = .claiming(wasWoken: false)
         let known = waits[queue]
         let waitedFor = known?.isOver == true ? known?.wait : nil
-        return ClaimOrder(queue: queue, waitedFor: waitedFor, trial: trialRule(for: queue))
+        return ClaimRequest(queue: queue, waitedFor: waitedFor, trial: trialRule(for: queue))
     }
 
     /// Forgets everything but the sync of earlier writes.

@@ -17,7 +17,7 @@ final class Closings: TransactionSubject {
     ///
     /// If it is closed without an end, it remains so; of two ends the later one counts. A gate that has a row
     /// keeps its owner.
-    func close(_ gate: GateName, isKept: Bool, for duration: Duration) throws(SQLiteError) {
+    func close(_ gate: GateName, isPersistent: Bool, for duration: Duration) throws(SQLiteError) {
         let length = max(duration, .zero)
         let end = now + length
         let changed = try connection.cached(
@@ -30,8 +30,8 @@ final class Closings: TransactionSubject {
                 opens_at_us = excluded.opens_at_us, closed_for_us = excluded.closed_for_us
             WHERE is_open OR opens_at_us < excluded.opens_at_us
             """
-        ).bind(1, gate.rawValue).bind(2, now.microseconds).bind(3, isKept ? nil : core.nonce)
-            .bind(4, isKept ? nil : core.identity.pid).bind(5, isKept ? nil : core.identity.mark)
+        ).bind(1, gate.rawValue).bind(2, now.microseconds).bind(3, isPersistent ? nil : core.nonce)
+            .bind(4, isPersistent ? nil : core.identity.pid).bind(5, isPersistent ? nil : core.identity.mark)
             .bind(6, end.microseconds).bind(7, length.wholeMicroseconds).run()
         guard changed > 0 else { return }
         ends[gate] = (end, core.uptime + length)

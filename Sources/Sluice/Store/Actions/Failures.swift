@@ -63,13 +63,12 @@ final class Failures: TransactionSubject {
         ).bind(1, action.rawValue).bind(2, now.microseconds).bind(3, cause).bind(4, bounded(error))
             .bind(5, queue.rawValue).run()
         guard buried > 0 else { return }
-        let deadLetterCause = DeadLetterCause(rawValue: cause)
+        let known = FailureCause(rawValue: cause)
         try core.events.record(.deadLettered, action, in: queue) {
-            ($0.cause, $0.error) = (FailureCause(rawValue: cause), bounded(error))
-            $0.deadLetterCause = deadLetterCause
+            ($0.cause, $0.error) = (known, bounded(error))
         }
-        if let deadLetterCause { core.settledActions.note(action, .deadLettered(deadLetterCause)) }
-        try keys.beginRetention(of: action, as: deadLetterCause.map(ActionEnd.deadLettered) ?? .unknown)
+        if let known { core.settledActions.note(action, .deadLettered(known)) }
+        try keys.beginRetention(of: action, as: known.map(ActionEnd.deadLettered) ?? .unknown)
         try order.leaving(action, of: queue)
         try groups.openGroups(of: action)
         try groups.forgetDeferral(action)

@@ -69,7 +69,7 @@ final class QueueRows: TransactionSubject {
                 let error =
                     "its sort key, of the type \(old), cannot be made a key of the type \(kind), by which "
                     + "the options of the application order the queue"
-                let cause = DeadLetterCause.undecodable.rawValue
+                let cause = FailureCause.undecodable.rawValue
                 try failures.makeDeadLetter(action.id, of: queue, cause, error: error)
                 try blocks.liftBlock(of: action.id, in: queue)
                 continue

@@ -122,7 +122,7 @@ final class Settlements: TransactionSubject {
     /// Closes a gate for a time; one that nobody has opened is closed already.
     private func close(_ gate: GateName, for delay: Duration) throws(SQLiteError) {
         guard try core.controls().gates[gate] != nil, !mutant("closing") else { return }
-        try closings.close(gate, isKept: true, for: delay)
+        try closings.close(gate, isPersistent: true, for: delay)
     }
 
     private func stop(_ run: EndedRun) throws(SQLiteError) {

@@ -2,14 +2,13 @@ internal import SluiceSQLite
 
 /// Claims in queues with rules: slots, batches, passes, and deferred actions.
 extension Claims {
-    /// Returns the rules of the claim's queue; `nil` if no queue has rules of its own.
-    func rules(of request: ClaimRequest) throws(SQLiteError) -> QueueRules? {
-        let queues = request.admission.queues
+    /// Returns the rules of a queue; `nil` if no queue has rules of its own.
+    func rules(of queue: QueueID, in queues: QueueTable) throws(SQLiteError) -> QueueRules? {
         guard queues.hasRules else { return nil }
-        if let name = names[request.queue] { return queues.rules(of: name) }
-        guard let name = try core.events.queueName(request.queue) else { return nil }
+        if let name = names[queue] { return queues.rules(of: name) }
+        guard let name = try core.events.queueName(queue) else { return nil }
         if names.count >= Self.nameLimit { names.removeAll() }
-        names[request.queue] = name
+        names[queue] = name
         return queues.rules(of: name)
     }
 
@@ -46,14 +45,14 @@ extension Claims {
     /// Defers or passes over an action that waits, so that later ones run first; returns whether it did.
     func isDeferred(
         _ row: HeadRow,
-        _ request: ClaimRequest,
+        _ queue: QueueID,
+        _ admission: Admission,
         _ turn: Turn,
         _ controls: Controls
     ) throws -> Bool {
-        let queue = request.queue
         if let gate = row.gates.first(where: { !controls.isOpen($0) }) {
             try schedule.deferAction(row.action, untilOpen: gate)
-            if request.admission.route(for: row.queue, kind: row.kind).matchesQueue {
+            if admission.route(for: row.queue, kind: row.kind).matchesQueue {
                 core.deferrals.insert(gate)
             }
         } else if let wait = row.wait, wait.nextAttemptAt > now, !mutant("wait aside") {

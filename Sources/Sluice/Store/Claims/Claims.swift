@@ -38,7 +38,7 @@ final class Claims: TransactionSubject {
 
     func forget() { names = [:] }
 
-    func claim(_ request: ClaimRequest) throws -> ClaimResult {
+    func claim(_ request: ClaimRequest, by admission: Admission) throws -> ClaimResult {
         // This process does not run the queues, or was declared dead: it owns nothing until it starts again.
         guard core.epoch != nil else { return .taken }
         guard core.claimCount < Self.claimLimit else {
@@ -47,7 +47,7 @@ final class Claims: TransactionSubject {
         }
         let queue = request.queue
         if try schedule.admitBeforeClaim(from: queue) { return .unfinished }
-        var rules = try self.rules(of: request)
+        var rules = try rules(of: queue, in: admission.queues)
         let isPlain = rules == nil
         if rules == .plain { rules = nil }
         var turn = Turn.plain
@@ -71,7 +71,7 @@ final class Claims: TransactionSubject {
                 if turn.running.isEmpty { try core.events.recordEmpty(queue) }
                 return .empty
             }
-            guard let row = try headRow(at: place, of: request) else {
+            guard let row = try headRow(at: place, in: queue) else {
                 try order.pass(place, of: queue, isLeftover: true)
                 // Another process may run the queue, and may have left many places of deleted actions.
                 if turn.isPlain, !hasPassed, let taken = try slotTaken(of: queue) {
@@ -86,7 +86,7 @@ final class Claims: TransactionSubject {
                 try order.pass(place, of: queue, isLeftover: false)
                 continue
             }
-            if let result = try claim(row, request, turn) {
+            if let result = try claim(row, request, admission, turn) {
                 if case .claimed = result {} else { order.release(queue) }
                 return result
             }
@@ -114,7 +114,12 @@ final class Claims: TransactionSubject {
     }
 
     /// Claims a head, or returns why it may not run; `nil` if it was removed, deferred or passed over.
-    private func claim(_ row: HeadRow, _ request: ClaimRequest, _ turn: Turn) throws -> ClaimResult? {
+    private func claim(
+        _ row: HeadRow,
+        _ request: ClaimRequest,
+        _ admission: Admission,
+        _ turn: Turn
+    ) throws -> ClaimResult? {
         let queue = request.queue
         if turn.isPlain, !mutant("slot"), let claim = row.claim {
             return claim >> 32 == core.epoch ? try takenHere(queue) : takenElsewhere(queue)
@@ -133,10 +138,12 @@ final class Claims: TransactionSubject {
             try forgetNote(of: row, in: queue)
             return .held(end)
         }
-        if turn.defersWaiting, !row.isExpired, try isDeferred(row, request, turn, controls) { return nil }
+        if turn.defersWaiting, !row.isExpired, try isDeferred(row, queue, admission, turn, controls) {
+            return nil
+        }
         if !mutant("gate"), !row.isExpired, let gate = row.gates.first(where: { !controls.isOpen($0) }) {
             try forgetNote(of: row, in: queue)
-            let isRouted = request.admission.route(for: row.queue, kind: row.kind).matchesQueue
+            let isRouted = admission.route(for: row.queue, kind: row.kind).matchesQueue
             return .gated(gate, isRouted: isRouted)
         }
         if let wait = row.wait, !mutant("retry wait"), !row.isExpired, request.waitedFor != wait,
@@ -147,18 +154,19 @@ final class Claims: TransactionSubject {
             let asked = mutant("clock back") ? wait.nextAttemptAt - now : row.retryDelay
             return .waiting(wait, until: core.uptime + min(wait.nextAttemptAt - now, asked))
         }
-        return try admit(row, request, controls, turn)
+        return try admit(row, request, admission, controls, turn)
     }
 
     /// Claims a head that waits for nothing, if its route admits it; `nil` if it failed.
     private func admit(
         _ row: HeadRow,
         _ request: ClaimRequest,
+        _ admission: Admission,
         _ controls: Controls,
         _ turn: Turn
     ) throws -> ClaimResult? {
         let queue = request.queue
-        let (route, matchesQueue) = request.admission.route(for: row.queue, kind: row.kind)
+        let (route, matchesQueue) = admission.route(for: row.queue, kind: row.kind)
         if row.isExpired {
             let policy = (route?.failure ?? FailurePolicies()).expired
             return try fail(row, queue, turn, (.expired, policy, Expiry.expiredError))

@@ -32,29 +32,29 @@ struct HeadRow {
     /// Whether the file says that the queue runs its last first.
     let isReversed: Bool
 
-    /// Reads a row of ``Claims/headRow(at:of:)``; `nil` if the action has another place now.
+    /// Reads a row of ``Claims/headRow(at:in:)``; `nil` if the action has another place now.
     init?(_ row: Row, at place: Place, _ now: Timestamp) {
-        guard row.bool(2), PlaceKey(row, 3) == place.key || mutant("place of the head") else { return nil }
-        self.place = place
-        (queue, kind, payload) = (QueueName(row.text(0)), row.text(4), row.text(16))
-        (version, trace, nonce) = (row.int(21), row.optionalText(22), row.int64(6))
-        enqueuedAt = Timestamp(microseconds: row.int64(5))
-        (attempts, lastError) = (row.count(7), row.optionalText(14))
-        (isSuspect, crashes) = (row.bool(10), row.count(11))
-        suspicion = row.isNull(24) ? 0 : row.int(24)
-        isExpired = row.optionalInt64(19).map { $0 <= now.microseconds && !mutant("expiry") } ?? false
-        (isCancelled, claim, isReversed) = (row.bool(12), row.optionalInt64(13), row.bool(23))
-        let blocked = row.optionalText(1).map(BlockReason.init(stored:))
-        let isOfOther = blocked?.isOfHead == true && row.optionalInt64(15) != place.action.rawValue
-        blockedBy = isOfOther ? nil : blocked
-        blockedError = blocked == nil ? nil : row.optionalText(20)
-        gates =
-            row.isNull(17) && row.isNull(18)
-            ? [] : [row.optionalText(17), row.optionalText(18)].compactMap { $0.map { GateName($0) } }
-        wait = row.optionalInt64(8).map {
-            RetryWait(action: place.action, nextAttemptAt: Timestamp(microseconds: $0))
+        var columns = row.columns
+        guard columns.bool(), PlaceKey(&columns) == place.key || mutant("place of the head") else {
+            return nil
         }
-        retryDelay = .microseconds(row.int64(9))
+        self.place = place
+        queue = QueueName(columns.text())
+        let blocked = columns.optionalText().map(BlockReason.init(stored:))
+        let isOfOther = columns.optionalInt64() != place.action.rawValue && blocked?.isOfHead == true
+        blockedBy = isOfOther ? nil : blocked
+        blockedError = columns.optionalText()
+        isReversed = columns.bool()
+        (kind, payload, version) = (columns.text(), columns.text(), columns.int())
+        (trace, nonce, enqueuedAt) = (columns.optionalText(), columns.int64(), columns.time())
+        isExpired = columns.optionalInt64().map { $0 <= now.microseconds && !mutant("expiry") } ?? false
+        let (own, asked) = (columns.gate(), columns.gate())
+        gates = own == nil && asked == nil ? [] : [own, asked].compactMap(\.self)
+        (attempts, lastError) = (columns.count(), columns.optionalText())
+        wait = columns.optionalTime().map { RetryWait(action: place.action, nextAttemptAt: $0) }
+        retryDelay = .microseconds(columns.int64())
+        (isSuspect, crashes, suspicion) = (columns.bool(), columns.count(), columns.int())
+        (isCancelled, claim) = (columns.bool(), columns.optionalInt64())
     }
 
     var action: ActionID { place.action }
@@ -68,21 +68,21 @@ struct HeadRow {
 }
 
 extension Claims {
-    func headRow(at place: Place, of request: ClaimRequest) throws(SQLiteError) -> HeadRow? {
+    func headRow(at place: Place, in queue: QueueID) throws(SQLiteError) -> HeadRow? {
         let row = try connection.cached(
             """
-            SELECT q.name, q.blocked_by, a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, a.kind,
-                   a.enqueued_at_us, a.nonce, s.attempts, s.next_attempt_at_us, s.retry_delay_us,
-                   s.is_suspect, s.crashes, s.is_cancelled,
-                   (SELECT c.claim FROM sluice_claim_rows AS c WHERE c.queue_id = ?2),
-                   s.last_error, q.blocked_action_id, a.payload, a.gate, s.waits_for_gate, a.expires_at_us,
-                   q.blocked_error, a.version, a.trace, q.is_reversed, s.suspicion
+            SELECT a.queue_id = ?2 AND a.not_before_us IS NULL, a.sort_key, q.name, q.blocked_by,
+                   q.blocked_action_id, q.blocked_error, q.is_reversed, a.kind, a.payload, a.version,
+                   a.trace, a.nonce, a.enqueued_at_us, a.expires_at_us, a.gate, s.waits_for_gate,
+                   s.attempts, s.last_error, s.next_attempt_at_us, s.retry_delay_us, s.is_suspect,
+                   s.crashes, s.suspicion, s.is_cancelled,
+                   (SELECT c.claim FROM sluice_claim_rows AS c WHERE c.queue_id = ?2)
             FROM sluice_action_rows AS a
             JOIN sluice_queue_rows AS q ON q.queue_id = ?2
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             WHERE a.id = ?1
             """
-        ).bind(1, place.action.rawValue).bind(2, request.queue.rawValue).first { HeadRow($0, at: place, now) }
+        ).bind(1, place.action.rawValue).bind(2, queue.rawValue).first { HeadRow($0, at: place, now) }
         return row ?? nil
     }
 }

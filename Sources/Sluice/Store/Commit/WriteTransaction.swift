@@ -26,6 +26,7 @@ package final class WriteTransaction {
     let claims: Claims
     let deadLetters: DeadLetters
     let cancellations: Cancellations
+    let skips: Skips
     let handles: HandleOperations
     let transfers: Transfers
     /// The subjects with memory across transactions.
@@ -47,7 +48,7 @@ package final class WriteTransaction {
         gatesAndHolds = GatesAndHolds(core, closings)
         auditTrail = AuditTrail(core)
         expiry = Expiry(core, keys, removals, groups, failures, blocks, schedule)
-        edits = Edits(core, queueRows, schedule, groups, keys, blocks, fronts, expiry, failures)
+        edits = Edits(core, queueRows, schedule, groups, keys, blocks, fronts, expiry)
         enqueues = Enqueues(core, keys, queueRows, edits, expiry, groups, schedule)
         history = AttemptHistory(core)
         settlements = Settlements(
@@ -76,6 +77,7 @@ package final class WriteTransaction {
         claims = Claims(core, batches, groups, schedule, registry, failures, removals, blocks, rates)
         deadLetters = DeadLetters(core, blocks, queueRows, groups, keys)
         cancellations = Cancellations(core, removals)
+        skips = Skips(core, blocks, fronts, failures)
         handles = HandleOperations(
             core,
             queueRows,

@@ -6,7 +6,7 @@ final class GatesAndHolds: TransactionSubject {
 
     init(_ core: TransactionCore, _ closings: Closings) { (self.core, self.closings) = (core, closings) }
 
-    func setGate(_ gate: GateName, isOpen: Bool, isKept: Bool, spread: Duration) throws(SQLiteError) {
+    func setGate(_ gate: GateName, isOpen: Bool, isPersistent: Bool, spread: Duration) throws(SQLiteError) {
         let known = try core.controls().gates[gate]
         let isOpened = isOpen && known?.isOpen != true
         if isOpened { try closings.countOpening() }
@@ -28,8 +28,8 @@ final class GatesAndHolds: TransactionSubject {
                     iif(is_open AND excluded.is_open AND owner IS NULL, NULL, excluded.owner_process))
             """
         ).bind(1, gate.rawValue).bind(2, isOpen).bind(3, isOpened).bind(4, now.microseconds)
-            .bind(5, isKept ? nil : core.nonce).bind(6, isKept ? nil : core.identity.pid)
-            .bind(7, isKept ? nil : core.identity.mark).run()
+            .bind(5, isPersistent ? nil : core.nonce).bind(6, isPersistent ? nil : core.identity.pid)
+            .bind(7, isPersistent ? nil : core.identity.mark).run()
         core.changedControls(.gates)
         if isOpened {
             try closings.opened(GateOpening(gate: gate, spread: spread))

@@ -163,7 +163,7 @@ package struct DatabaseFile {
         func refusal(_ message: String) -> SluiceError { SluiceError(.cannotOpen, message) }
         guard !path.isEmpty else { throw refusal("the path of the file is empty; give one") }
         guard path != ":memory:" else {
-            let advice = "Broker(inMemory:) keeps queues in memory, and ./:memory: is a file of that name"
+            let advice = "Broker.inMemory() keeps queues in memory, and ./:memory: is a file of that name"
             throw refusal("':memory:' is no path; \(advice)")
         }
         // There is probably no such folder: a shell would have expanded the ~.

@@ -78,15 +78,15 @@ struct ActionStateReader {
     ) throws(SQLiteError) -> [ActionState] {
         let found = try connection.cached(
             """
-            SELECT a.id, q.name, a.kind, a.sort_key, q.sort_type, a.tag, a.enqueued_at_us, a.payload,
-                   a.version, coalesce(s.attempts, 0) + (c.claim IS NOT NULL),
+            SELECT a.id, q.name, a.kind, a.sort_key, q.sort_type, a.tag, a.gate,
+                   (SELECT key FROM sluice_key_rows WHERE action_id = a.id), a.trace, a.expires_at_us,
+                   a.enqueued_at_us, coalesce(s.attempts, 0) + (c.claim IS NOT NULL),
                    coalesce(iif(q.blocked_action_id = a.id AND q.blocked_by NOT IN ('gate', 'failing'),
                                 q.blocked_error, NULL),
-                            s.last_error), c.started_at_us,
+                            s.last_error),
+                   a.payload, a.version, c.started_at_us,
                    iif(q.blocked_action_id = a.id AND q.blocked_by <> 'failing', q.blocked_by, NULL),
-                   q.blocked_at_us, s.next_attempt_at_us, a.not_before_us, a.queue_id, q.is_reversed,
-                   a.expires_at_us, a.gate, a.trace,
-                   (SELECT key FROM sluice_key_rows WHERE action_id = a.id)
+                   q.blocked_at_us, s.next_attempt_at_us, a.not_before_us, a.queue_id, q.is_reversed
             FROM sluice_action_rows AS a JOIN sluice_queue_rows AS q ON q.queue_id = a.queue_id
             LEFT JOIN sluice_state_rows AS s ON s.action_id = a.id
             LEFT JOIN sluice_claim_rows AS c ON c.queue_id = a.queue_id AND c.action_id = a.id
@@ -94,10 +94,10 @@ struct ActionStateReader {
             WHERE a.id IN (SELECT value FROM json_each(?1))
             """
         ).bind(1, list).bind(2, living).all { row in
-            (
-                state: state(row, groups), place: Place(row, key: 3, action: 0), queue: row.int64(16),
-                isReversed: row.bool(17)
-            )
+            var columns = row.columns
+            let state = state(&columns, groups)
+            let place = Place(row, key: 3, action: 0)
+            return (state: state, place: place, queue: columns.int64(), isReversed: columns.bool())
         }
         guard let queues else { return found.map(\.state) }
         return try found.map { found throws(SQLiteError) in
@@ -116,68 +116,64 @@ struct ActionStateReader {
     ) throws(SQLiteError) -> [ActionState] {
         try connection.cached(
             """
-            SELECT d.id, q.name, d.kind, d.sort_key, d.sort_type, d.tag, d.enqueued_at_us, d.payload,
-                   d.version, d.attempts, d.error, d.cause, d.died_at_us, d.gate, d.trace,
-                   (SELECT key FROM sluice_key_rows WHERE action_id = d.id)
+            SELECT d.id, q.name, d.kind, d.sort_key, d.sort_type, d.tag, d.gate,
+                   (SELECT key FROM sluice_key_rows WHERE action_id = d.id), d.trace, NULL,
+                   d.enqueued_at_us, d.attempts, d.error, d.payload, d.version, d.cause, d.died_at_us
             FROM sluice_dead_rows AS d JOIN sluice_queue_rows AS q ON q.queue_id = d.queue_id
             WHERE d.id IN (SELECT value FROM json_each(?1))
             """
         ).bind(1, list).all { row in
+            var columns = row.columns
+            let (id, details) = details(&columns, groups)
             // The table's CHECK admits no other cause.
-            let cause = DeadLetterCause(rawValue: row.text(11)) ?? .failed
-            return ActionState(
-                id: ActionID(rawValue: row.int64(0)),
-                phase: .dead(cause, at: Timestamp(microseconds: row.int64(12)).date),
-                details: details(row, groups, options: 13)
-            )
+            let cause = FailureCause(rawValue: columns.text()) ?? .failed
+            return ActionState(id: id, phase: .dead(cause, at: columns.time().date), details: details)
         }
     }
 
-    /// - Parameter first: The column of the gate; trace and key come after it.
+    /// Reads what actions and dead letters have in common, the first 15 columns of both.
     private func details(
-        _ row: Row,
-        _ groups: GroupsOfActions,
-        options first: Int32,
-        expiresAt: Timestamp? = nil
-    ) -> ActionState.Details {
-        ActionState.Details(
-            queue: QueueName(row.text(1)),
-            kind: row.text(2),
-            sortKey: SortKey(PlaceKey(row, 3), SortKey.Kind(rawValue: row.text(4)) ?? .arrival),
-            tag: row.optionalText(5),
-            gate: row.optionalText(first).map { GateName($0) },
-            key: row.optionalText(first + 2),
-            groups: groups[ActionID(rawValue: row.int64(0))] ?? ActionGroups(),
-            trace: row.optionalText(first + 1),
-            expiresAt: expiresAt?.date,
-            enqueuedAt: Timestamp(microseconds: row.int64(6)).date,
-            attempts: row.count(9),
-            lastError: row.optionalText(10),
-            stored: StoredPayload(text: row.text(7), version: row.int(8), reader: payloads)
+        _ columns: inout Columns,
+        _ groups: GroupsOfActions
+    ) -> (id: ActionID, ActionState.Details) {
+        let id = ActionID(rawValue: columns.int64())
+        let details = ActionState.Details(
+            queue: QueueName(columns.text()),
+            kind: columns.text(),
+            sortKey: SortKey(PlaceKey(&columns), columns.sortKind()),
+            tag: columns.optionalText(),
+            gate: columns.gate(),
+            key: columns.optionalText(),
+            groups: groups[id] ?? ActionGroups(),
+            trace: columns.optionalText(),
+            expiresAt: columns.optionalTime()?.date,
+            enqueuedAt: columns.time().date,
+            attempts: columns.count(),
+            lastError: columns.optionalText(),
+            stored: StoredPayload(text: columns.text(), version: columns.int(), reader: payloads)
         )
+        return (id, details)
     }
 
-    private func state(_ row: Row, _ groups: GroupsOfActions) -> ActionState {
-        func time(_ column: Int32) -> Timestamp? {
-            row.optionalInt64(column).map(Timestamp.init(microseconds:))
-        }
+    private func state(_ columns: inout Columns, _ groups: GroupsOfActions) -> ActionState {
+        let (id, details) = details(&columns, groups)
+        let (started, blockedBy, blockedAt) = (
+            columns.optionalTime(), columns.optionalText(), columns.optionalTime()
+        )
+        let (nextAttempt, notBefore) = (columns.optionalTime(), columns.optionalTime())
         let phase: ActionState.Phase
-        if let started = time(11) {
+        if let started {
             phase = .running(since: started.date)
-        } else if let reason = row.optionalText(12).map(BlockReason.init(stored:)), !reason.isOfHead {
-            phase = .parked(FailureCause(rawValue: reason.rawValue), since: (time(13) ?? now).date)
-        } else if let due = time(15), due > now, due != .whenOpened, due != time(14) {
-            phase = .scheduled(for: due.date)
-        } else if let next = time(14), next > now {
-            phase = .retrying(at: next.date)
+        } else if let reason = blockedBy.map(BlockReason.init(stored:)), !reason.isOfHead {
+            phase = .parked(FailureCause(rawValue: reason.rawValue), since: (blockedAt ?? now).date)
+        } else if let notBefore, notBefore > now, notBefore != .whenOpened, notBefore != nextAttempt {
+            phase = .scheduled(for: notBefore.date)
+        } else if let nextAttempt, nextAttempt > now {
+            phase = .retrying(at: nextAttempt.date)
         } else {
             phase = .waiting
         }
-        return ActionState(
-            id: ActionID(rawValue: row.int64(0)),
-            phase: phase,
-            details: details(row, groups, options: 19, expiresAt: time(18))
-        )
+        return ActionState(id: id, phase: phase, details: details)
     }
 
     /// Counts the actions that sort before a place in a queue, or after it if the queue runs its last first.

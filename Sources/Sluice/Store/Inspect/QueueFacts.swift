@@ -54,10 +54,11 @@ struct QueueFacts: Sendable {
     static func statement(_ connection: Connection, among numbers: String?) throws(SQLiteError) -> Statement {
         let all: StaticString = """
             SELECT q.queue_id, q.name, q.blocked_by, q.blocked_action_id, q.blocked_at_us, q.blocked_error,
-                   d.depth, d.oldest_us, c.started_at_us, h.id, h.kind, h.not_before_us, s.attempts,
-                   s.next_attempt_at_us, s.last_error, h.gate, s.waits_for_gate, c.claim >> 32,
+                   d.depth, d.oldest_us, c.started_at_us, c.claim >> 32, h.id, h.kind, s.attempts,
+                   s.last_error, h.expires_at_us, h.gate, s.waits_for_gate, h.not_before_us,
+                   s.next_attempt_at_us,
                    (SELECT b.due_us FROM sluice_batch_rows AS b
-                    WHERE b.queue_id = q.queue_id AND NOT b.is_open), h.expires_at_us
+                    WHERE b.queue_id = q.queue_id AND NOT b.is_open)
             FROM sluice_queue_rows AS q JOIN sluice_queue_depths AS d ON d.queue_id = q.queue_id
             LEFT JOIN sluice_claim_rows AS c ON c.queue_id = q.queue_id
                AND c.slot = (SELECT min(x.slot) FROM sluice_claim_rows AS x WHERE x.queue_id = q.queue_id
@@ -98,31 +99,29 @@ struct QueueFacts: Sendable {
     }()
 
     private init(_ row: Row) {
-        func time(_ i: Int32) -> Timestamp? { row.optionalInt64(i).map(Timestamp.init(microseconds:)) }
-        id = QueueID(rawValue: row.int64(0))
-        name = QueueName(row.text(1))
-        block = row.optionalText(2).map {
-            Block(
-                reason: BlockReason(stored: $0),
-                action: ActionID(rawValue: row.int64(3)),
-                since: Timestamp(microseconds: row.int64(4)),
-                error: row.optionalText(5)
-            )
+        var columns = row.columns
+        id = QueueID(rawValue: columns.int64())
+        name = QueueName(columns.text())
+        let (blockedBy, blocked) = (columns.optionalText(), ActionID(rawValue: columns.int64()))
+        let (blockedAt, blockedError) = (columns.time(), columns.optionalText())
+        block = blockedBy.map {
+            Block(reason: BlockReason(stored: $0), action: blocked, since: blockedAt, error: blockedError)
         }
-        depth = row.int(6)
-        oldest = time(7)
-        runningSince = time(8)
-        runningEpoch = row.optionalInt64(17)
-        head = row.optionalInt64(9).map(ActionID.init(rawValue:))
-        headKind = row.optionalText(10)
-        attempts = row.count(12)
-        let (scheduled, nextAttempt, batch) = (time(11), time(13), time(18))
+        depth = columns.int()
+        oldest = columns.optionalTime()
+        runningSince = columns.optionalTime()
+        runningEpoch = columns.optionalInt64()
+        head = columns.optionalInt64().map(ActionID.init(rawValue:))
+        headKind = columns.optionalText()
+        attempts = columns.count()
+        lastError = columns.optionalText()
+        expiresAt = columns.optionalTime()
+        gates = [columns.gate(), columns.gate()].compactMap(\.self)
+        let (scheduled, nextAttempt) = (columns.optionalTime(), columns.optionalTime())
+        let batch = columns.optionalTime()
         nextAttemptAt = nextAttempt
         // A deferred action waits for its next attempt or a gate, and not for this time.
         let isAside = scheduled == .whenOpened || scheduled == nextAttempt
         notBefore = isAside ? batch : scheduled ?? batch
-        lastError = row.optionalText(14)
-        expiresAt = time(19)
-        gates = [row.optionalText(15), row.optionalText(16)].compactMap { $0.map { GateName($0) } }
     }
 }

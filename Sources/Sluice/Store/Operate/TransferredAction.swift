@@ -33,20 +33,22 @@ package struct TransferredAction: Sendable, Hashable {
     }
 
     init(_ row: Row) {
+        var columns = row.columns
+        let id = ActionID(rawValue: columns.int64())
         self.init(
-            queue: QueueName(row.text(1)),
-            kind: row.text(2),
-            sortKey: SortKey(row, type: 3, value: 4),
-            payload: row.text(5)
+            queue: QueueName(columns.text()),
+            kind: columns.text(),
+            sortKey: SortKey(&columns),
+            payload: columns.text()
         )
-        id = ActionID(rawValue: row.int64(0))
-        version = row.int64(6)
-        tag = row.optionalText(7)
-        gate = row.optionalText(8).map { GateName($0) }
-        notBefore = row.optionalInt64(9).map(Timestamp.init(microseconds:))
-        expiresAt = row.optionalInt64(10).map(Timestamp.init(microseconds:))
+        self.id = id
+        version = columns.int64()
+        tag = columns.optionalText()
+        gate = columns.gate()
+        notBefore = columns.optionalTime()
+        expiresAt = columns.optionalTime()
         // A shell may write anything there; a value that is not a trace would spoil the whole line.
-        trace = row.optionalText(11).flatMap { TraceText.fields(of: $0).isEmpty ? nil : $0 }
+        trace = columns.optionalText().flatMap { TraceText.fields(of: $0).isEmpty ? nil : $0 }
     }
 }
 

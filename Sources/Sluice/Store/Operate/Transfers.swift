@@ -79,20 +79,22 @@ extension SortKey {
         }
     }
 
-    init(_ row: Row, type: Int32, value: Int32) {
-        let kind = Kind(rawValue: row.text(type)) ?? .arrival
-        self =
-            switch kind {
-            case .integer: .integer(row.int64(value))
-            case .date: .time(Timestamp(microseconds: row.int64(value)))
-            case .real:
-                if case .real(let real) = row.value(value) {
-                    .real(real)
-                } else {
-                    .real(Double(row.int64(value)))
-                }
-            case .arrival: .arrival
-            default: SortKey(.text(row.text(value)), kind)
+    /// Reads a type and a value of it from the next two columns.
+    init(_ columns: inout Columns) {
+        let kind = columns.sortKind()
+        switch kind {
+        case .integer: self = .integer(columns.int64())
+        case .date: self = .time(columns.time())
+        case .real:
+            switch columns.value() {
+            case .real(let real): self = .real(real)
+            case .integer(let integer): self = .real(Double(integer))
+            case .text, .blob, .null: self = .real(0)
             }
+        case .arrival:
+            columns.skip()
+            self = .arrival
+        default: self.init(.text(columns.text()), kind)
+        }
     }
 }

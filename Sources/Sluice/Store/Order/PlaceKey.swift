@@ -49,13 +49,21 @@ enum PlaceKey: Sendable, Equatable {
     }
 
     /// Reads a key from a column that holds an integer, a real or text; any other value is damage.
-    init(_ row: Row, _ column: Int32) {
-        switch row.value(column) {
+    init(_ row: Row, _ column: Int32) { self.init(row.value(column), noteDamage: row.noteDamage) }
+
+    /// Reads a key from the next column.
+    init(_ columns: inout Columns) {
+        let value = columns.value()
+        self.init(value, noteDamage: columns.noteDamage)
+    }
+
+    private init(_ value: Value, noteDamage: () -> Void) {
+        switch value {
         case .integer(let integer): self = .integer(integer)
         case .real(let real): self = .real(real)
         case .text(let text): self = .text(text)
         case .null, .blob:
-            row.noteDamage()
+            noteDamage()
             self = .integer(0)
         }
     }

@@ -63,7 +63,7 @@ extension TransactionCore {
         if let end = settledActions.end(of: action) { return end }
         if ownSettlements.hasSettled(action) { return .succeeded }
         let cause = try connection.cached("SELECT cause FROM sluice_dead_rows WHERE id = ?1")
-            .bind(1, action.rawValue).first { DeadLetterCause(rawValue: $0.text(0)) }
+            .bind(1, action.rawValue).first { FailureCause(rawValue: $0.text(0)) }
         return (cause ?? nil).map(ActionEnd.deadLettered) ?? .unknown
     }
 

@@ -30,22 +30,22 @@ struct StoredAction: Sendable {
             WHERE a.id = ?1
             """
         ).bind(1, action.rawValue).first {
+            var columns = $0.columns
             let stored = StoredAction(
                 id: action,
-                key: PlaceKey($0, 0),
-                // The table's CHECK admits no other type.
-                sortKind: SortKey.Kind(rawValue: $0.text(1)) ?? .arrival,
-                enqueuedAt: Timestamp(microseconds: $0.int64(2)),
-                nonce: $0.int64(3),
-                kind: $0.text(4),
-                payload: $0.text(5),
-                version: $0.int(6),
-                tag: $0.optionalText(7),
-                gate: $0.optionalText(8).map { GateName($0) },
-                expiresAt: $0.optionalInt64(9).map(Timestamp.init(microseconds:)),
-                trace: $0.optionalText(10)
+                key: PlaceKey(&columns),
+                sortKind: columns.sortKind(),
+                enqueuedAt: columns.time(),
+                nonce: columns.int64(),
+                kind: columns.text(),
+                payload: columns.text(),
+                version: columns.int(),
+                tag: columns.optionalText(),
+                gate: columns.gate(),
+                expiresAt: columns.optionalTime(),
+                trace: columns.optionalText()
             )
-            return (action: stored, hasGroups: $0.bool(11))
+            return (action: stored, hasGroups: columns.bool())
         }
         guard var stored = found?.action else { return nil }
         if found?.hasGroups == true { stored.groups = try ActionGroups(of: action, connection) }

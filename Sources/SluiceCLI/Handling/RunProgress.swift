@@ -2,7 +2,7 @@
 internal import Sluice
 
 /// Remarks of a run: on its concurrency, now and then on its progress, and at its end on its result.
-struct RunSummary: Sendable {
+struct RunProgress: Sendable {
     /// How often a run says how far it is: on a terminal, and in a log.
     private static let interval: Duration = Terminal.showsProgress ? .seconds(10) : .seconds(60)
 
