@@ -29,13 +29,9 @@ package final class Drafter: Sendable {
         _ notBefore: Timestamp?,
         _ extras: DraftExtras?
     ) throws(SluiceError) -> ActionDraft {
-        var (notBefore, extras) = (notBefore, extras)
         let own = action.options
-        if !own.isEmpty {
-            let all = options.completed(by: own)
-            try all.validate()
-            (notBefore, extras) = (all.notBefore.map(Timestamp.init), all.extras)
-        }
+        let (notBefore, extras) =
+            own.isEmpty ? (notBefore, extras) : try Self.extras(of: options.completed(by: own))
         let (queue, key) = (queue ?? action.queue, action.sortKey)
         let rules = try check(queue, A.kind, A.version, key)
         return ActionDraft(
@@ -49,6 +45,13 @@ package final class Drafter: Sendable {
             depthLimit: rules?.maximumDepth,
             extras: expiring(extras, by: rules, notBefore)
         )
+    }
+
+    private static func extras(
+        of options: EnqueueOptions
+    ) throws(SluiceError) -> (notBefore: Timestamp?, extras: DraftExtras?) {
+        try options.validate()
+        return (options.notBefore.map(Timestamp.init), options.extras)
     }
 
     /// Adds the expiry of the queue's options to an action without one.

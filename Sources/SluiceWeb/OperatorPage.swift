@@ -103,7 +103,7 @@ public final class OperatorPage: Service {
         return (store.loss == nil ? errors : errors.reversed()).compactMap(\.self).first
     }
 
-    /// Reads the facts now and then; after an error soon again, since pages and supervisors are told of it.
+    /// Reads the facts now and then; after an error soon again, since pages and supervisors see it.
     private func lookAtFacts() async {
         var isTold = false
         while !Task.isCancelled {

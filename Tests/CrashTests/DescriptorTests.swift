@@ -33,14 +33,13 @@ import Testing
         _ arguments: [String]
     ) async throws -> [Opening] {
         let trace = file.path + ".strace"
+        // Other opens are not shown: the stack of each is unwound, which takes longer than the program.
+        let paths = Self.paths(of: file.path).flatMap { ["-P", $0] }
         let result = try await Subprocess.run(
             .name("strace"),
             arguments: Arguments(
-                [
-                    "-f", "-qq", "-k", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", trace,
-                    program,
-                ]
-                    + arguments
+                ["-f", "-qq", "-k", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", trace]
+                    + paths + [program] + arguments
             ),
             output: .discarded,
             error: .string(limit: 65_536)
@@ -53,8 +52,13 @@ import Testing
         return parse(try String(contentsOfFile: trace, encoding: .utf8), file.path)
     }
 
+    /// A database, its log and the log's index, and a journal, which it should not have.
+    private static func paths(of file: String) -> [String] {
+        ["", "-wal", "-shm", "-journal"].map { file + $0 }
+    }
+
     private func parse(_ trace: String, _ path: String) -> [Opening] {
-        let paths = Set(["", "-wal", "-shm", "-journal"].map { path + $0 })
+        let paths = Set(Self.paths(of: path))
         var openings: [Opening] = []
         // What a thread has begun to open when another one came between.
         var begun: [Substring: String] = [:]

@@ -20,10 +20,9 @@ final class RunnerRegistry: TransactionSubject {
     var isUncertain = false
     /// The routes that others see in this process's row.
     var routes: Set<ShownRoute> = []
-    private typealias State = (
-        isToRun: Bool, silence: SilenceJudge, isUncertain: Bool, routes: Set<ShownRoute>
-    )
-    private var before: State?
+    /// The routes before this transaction, if it changes them; not in `before`, which each transaction copies.
+    private var routesBefore: Set<ShownRoute>?
+    private var before: (isToRun: Bool, silence: SilenceJudge, isUncertain: Bool)?
 
     init(
         _ core: TransactionCore,
@@ -41,12 +40,14 @@ final class RunnerRegistry: TransactionSubject {
         (self.schedule, self.rates) = (schedule, rates)
     }
 
-    func begin() { before = (isToRun, silence, isUncertain, routes) }
-    func committed() { before = nil }
+    func begin() { before = (isToRun, silence, isUncertain) }
+
+    func committed() { (before, routesBefore) = (nil, nil) }
 
     func rolledBack() {
-        if let before { (isToRun, silence, isUncertain, routes) = before }
-        before = nil
+        if let before { (isToRun, silence, isUncertain) = before }
+        if let routesBefore { routes = routesBefore }
+        (before, routesBefore) = (nil, nil)
     }
 
     /// Goes on after the file was opened again, which may have restored a commit that was reported as failed.
@@ -106,6 +107,7 @@ final class RunnerRegistry: TransactionSubject {
 
     func show(_ routes: Set<ShownRoute>) throws(SQLiteError) {
         guard routes != self.routes else { return }
+        if routesBefore == nil { routesBefore = self.routes }
         self.routes = routes
         guard let epoch = core.epoch else { return }
         try connection.cached("UPDATE sluice_runner_rows SET routes = ?2 WHERE epoch = ?1")
