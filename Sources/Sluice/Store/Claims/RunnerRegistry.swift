@@ -20,7 +20,7 @@ final class RunnerRegistry: TransactionSubject {
     var isUncertain = false
     /// The routes that others see in this process's row.
     var routes: Set<ShownRoute> = []
-    /// The routes before this transaction, if it changes them; not in `before`, which each transaction copies.
+    /// The routes before this transaction, if it changes them; not in `before`, which each one copies.
     private var routesBefore: Set<ShownRoute>?
     private var before: (isToRun: Bool, silence: SilenceJudge, isUncertain: Bool)?
 
