@@ -29,7 +29,7 @@ extension BackgroundCoordinator {
     }
 
     /// The executor of the coordinator's own work: that of the engine.
-    var executor: DispatchExecutor? { engine.engineExecutor }
+    var executor: (any TaskExecutor)? { engine.engineExecutor }
 
     private func followCommands(_ number: Int) async throws {
         if !state.isRunning { await engine.releaseFile() }

@@ -21,7 +21,7 @@ final class BrokerRun: Sendable {
         set { state.withLock { $0.isStopped = newValue } }
     }
 
-    func begin(on executor: DispatchExecutor?, _ body: @escaping @Sendable () async -> Void) {
+    func begin(on executor: (any TaskExecutor)?, _ body: @escaping @Sendable () async -> Void) {
         let task = Task(executorPreference: executor) { await body() }
         state.withLock { $0.task = task }
     }

@@ -73,7 +73,7 @@ final class WALSite {
         let path = file.path
         let pin = WALPin { try Connection(path: path, mode: .read) }
         let lease = CheckpointLease(nonce: nonce, process: .current, clock: clock)
-        return Guarded(connection, WALGuard(connection, pin: pin, lease: lease))
+        return Guarded(connection, WALGuard(connection, SystemPlace(), pin: pin, lease: lease))
     }
 
     /// Writes every row, by the foreign connection.

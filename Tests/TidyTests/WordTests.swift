@@ -38,6 +38,15 @@ struct WordTests {
         Forbidden(text: "async let", reason: "its end is a race in Swift's runtime; a task group's is none")
     ]
 
+    /// The ways to threads and times of the system, which a simulated world has in place of them.
+    private static let ofTheSystem = [
+        "DispatchTime", "asyncAfter", "DispatchSemaphore", "Task.detached", "DispatchQueue(label:",
+        "ContinuousClock", "makeTimerSource",
+    ].map { Forbidden(text: $0, reason: "WorkPlace has the engine's threads and times") }
+
+    /// The watch on files of the system, which is handed in as a whole, and the clocks of the system.
+    private static let isOfTheSystem = ["WakeUps/Inotify.swift", "BrokerClock.swift"]
+
     private static let needingReason = ["@unchecked Sendable", "nonisolated(unsafe)"]
 
     @Test("Libraries neither trap, print, sleep nor postpone")
@@ -62,12 +71,26 @@ struct WordTests {
         expectNone(sources.flatMap { Self.violations(of: Self.whereRunOften, in: $0) })
     }
 
+    @Test("The engine takes threads and times from Contexts alone")
+    func system() {
+        let engine = "Sources/Sluice/"
+        let sources = Repository.swiftSources(below: [engine]).filter { source in
+            !source.path.hasPrefix(engine + "Contexts/")
+                && !Self.isOfTheSystem.contains { source.path == engine + $0 }
+        }
+        #expect(sources.count > 300)
+        expectNone(sources.flatMap { Self.violations(of: Self.ofTheSystem, in: $0) })
+    }
+
     @Test("What the compiler is told to believe has its reason beside it")
     func unchecked() {
         expectNone(Repository.swiftSources.flatMap(Self.uncheckedWithoutReason))
     }
 
-    @Test("Every forbidden word is found in code", arguments: inLibraries + inTests + whereRunOften)
+    @Test(
+        "Every forbidden word is found in code",
+        arguments: inLibraries + inTests + whereRunOften + ofTheSystem
+    )
     func findsWords(_ word: Forbidden) {
         let source = SwiftSource(path: "a.swift", text: "func a() {\n    let b = \(word.text)(1)\n}\n")
         let found = Self.violations(of: [word], in: source)

@@ -1,22 +1,30 @@
 internal import Dispatch
 
 /// Where the engine's own work runs: its queues, its timer and its chores.
-struct EngineContext: Sendable {
-    /// The target of the queues; `nil` for the system's.
-    let target: DispatchQueue?
+package struct EngineContext: Sendable {
+    package let place: any WorkPlace
     /// The executor of its tasks; `nil` for Swift's global executor.
-    let executor: DispatchExecutor?
+    package let executor: (any TaskExecutor)?
+    /// Whether the application has named where the work runs, so that none of it runs on callers' threads.
+    let isNamed: Bool
 
+    /// Makes a context of the system; `target`: the queue that the application has named.
     init(_ target: DispatchQueue?) {
-        self.target = target
+        place = SystemPlace(target)
         executor = target.map { DispatchExecutor($0) }
+        isNamed = target != nil
     }
 
-    var isNamed: Bool { target != nil }
+    package init(_ place: any WorkPlace, _ executor: any TaskExecutor) {
+        (self.place, self.executor, isNamed) = (place, executor, true)
+    }
 
-    /// Creates a queue of the engine; with a target, it has the target's quality of service.
-    func queue(_ label: String, qos: DispatchQoS) -> DispatchQueue {
-        guard let target else { return DispatchQueue(label: label, qos: qos) }
-        return DispatchQueue(label: label, target: target)
+    func queue(_ label: String, isUrgent: Bool) -> any WorkQueue {
+        place.queue(label, isUrgent: isUrgent)
+    }
+
+    /// Runs a part of the engine's work outside the caller's task, whose cancellation does not reach it.
+    func detached<Output: Sendable>(_ work: @escaping @Sendable () async -> Output) async -> Output {
+        await Task.detached(executorPreference: executor) { await work() }.value
     }
 }

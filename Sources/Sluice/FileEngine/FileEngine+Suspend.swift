@@ -73,7 +73,7 @@ extension FileEngine {
     }
 
     /// The executor of the engine's own work.
-    package var engineExecutor: DispatchExecutor? { options.engine.executor }
+    package var engineExecutor: (any TaskExecutor)? { options.engine.executor }
 
     /// Whether a run is ending.
     package var isStopping: Bool { life.withLock { $0.state == .stopping } }

@@ -21,11 +21,11 @@ package final class FileEngine: Engine {
         let options = parts.options
         let reference = Reference()
         // Off the caller's executor: opening reads and may write the file.
-        let opening = await Task.detached(executorPreference: options.engine.executor) {
+        let opening = await options.engine.detached {
             Result { () throws(SluiceError) in
                 try Store(location, options: options) { reference.engine?.committed($0) }
             }
-        }.value
+        }
         store = try opening.get()
         self.options = options
         suspension = Suspension(options.engine)

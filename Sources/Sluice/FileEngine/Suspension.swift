@@ -5,7 +5,7 @@ final class Suspension: Sendable {
     private let value = Atomic(false)
     private let end = Atomic(false)
     private let last = Mutex<Task<Void, Never>?>(nil)
-    private let executor: DispatchExecutor?
+    private let executor: (any TaskExecutor)?
     private let report = Mutex<Report?>(nil)
 
     /// A struct, so that the closure is not wrapped at each read.

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Logging
 internal import Synchronization
 
@@ -9,37 +8,35 @@ final class HandlerWatch: Sendable {
     private let machine: Mutex<HandlerWatchStateMachine>
     private let threshold: Duration
     private let options: BrokerOptions
-    private let queue: DispatchQueue
+    private let queue: any WorkQueue
     /// Whether the timer is on; checked for each handler that starts.
     private let isOn = Atomic(false)
-    private let timer = Mutex<Timer?>(nil)
-
-    // A dispatch source may be used from any thread.
-    private struct Timer: @unchecked Sendable { let source: any DispatchSourceTimer }
+    private let timer = Mutex<(any WorkTimer)?>(nil)
 
     init?(_ options: BrokerOptions) {
         guard let threshold = options.blockedHandlerThreshold else { return nil }
         (self.threshold, self.options) = (threshold, options)
         machine = Mutex(HandlerWatchStateMachine(threshold: threshold))
-        queue = options.engine.queue("sluice.handlers", qos: .utility)
+        queue = options.engine.queue("sluice.handlers", isUrgent: false)
     }
-
-    deinit { timer.withLock { $0?.source.cancel() } }
 
     var blockedSince: Timestamp? { machine.withLock { $0.blockedSince } }
 
     /// Starts the checks when a handler starts; `isBusy` tells whether handlers run.
     func began(_ isBusy: @escaping @Sendable () -> Bool) {
         guard !isOn.load(ordering: .relaxed), !isOn.exchange(true, ordering: .relaxed) else { return }
-        let source = DispatchSource.makeTimerSource(queue: queue)
-        let interval = DispatchTimeInterval.microseconds(Int(clamping: threshold.wholeMicroseconds))
-        source.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(10))
-        source.setEventHandler { [weak self] in self?.look(isBusy) }
-        source.activate()
-        timer.withLock { timer in
-            timer?.source.cancel()
-            timer = Timer(source: source)
+        let new = queue.timer { [weak self] in
+            guard let self else { return }
+            setTimer()
+            look(isBusy)
         }
+        timer.withLock { $0 = new }
+        setTimer()
+    }
+
+    private func setTimer() {
+        let time = options.engine.place.now + threshold
+        timer.withLock { $0?.set(time) }
     }
 
     private func look(_ isBusy: @escaping @Sendable () -> Bool) {
@@ -53,10 +50,7 @@ final class HandlerWatch: Sendable {
                 metadata: ["since": "\(since.iso8601)"]
             )
         case .end:
-            timer.withLock { timer in
-                timer?.source.cancel()
-                timer = nil
-            }
+            timer.withLock { $0 = nil }
             isOn.store(false, ordering: .relaxed)
             // A handler may have started in between, and found the timer on.
             if isBusy() { began(isBusy) }

@@ -9,10 +9,10 @@ final class Alarm: Sendable {
 
     private let state = Mutex(State())
     private let clock: any BrokerClock
-    private let executor: DispatchExecutor?
+    private let executor: (any TaskExecutor)?
 
     /// - Parameter executor: Where it waits and calls back; `nil` for Swift's global executor.
-    init(clock: any BrokerClock, executor: DispatchExecutor?) {
+    init(clock: any BrokerClock, executor: (any TaskExecutor)?) {
         (self.clock, self.executor) = (clock, executor)
     }
 

@@ -144,7 +144,7 @@ extension Scheduler {
 
     /// Records that these runs have not killed their process; unwritten, the next start tries them again.
     func survived(_ claims: [Int64]) {
-        Task(executorPreference: executor) { [store, logger] in
+        Task(executorPreference: engine.executor) { [store, logger] in
             do { try await store.survived(claims) } catch {
                 logger.debug("the end of a trial was not written", metadata: ["error": "\(error)"])
             }

@@ -14,7 +14,7 @@ package final class Scheduler: AttemptSource {
     let routes: Routes
     let clock: any BrokerClock
     private let alarm: Alarm
-    let executor: DispatchExecutor?
+    let engine: EngineContext
     /// How long everything else waits for suspects after a process has died.
     let crashTrialLimit: Duration
     let logger: Logger
@@ -32,11 +32,11 @@ package final class Scheduler: AttemptSource {
 
     init(store: Store, routes: Routes, options: BrokerOptions, broker: BrokerReference) {
         (self.store, self.routes) = (store, routes)
-        (clock, executor, crashTrialLimit) = (options.clock, options.engine.executor, options.crashTrialLimit)
+        (clock, engine, crashTrialLimit) = (options.clock, options.engine, options.crashTrialLimit)
         let triesSuspects = crashTrialLimit > .zero
         machine = Mutex(SchedulerStateMachine(concurrency: options.concurrency, triesSuspects: triesSuspects))
         origin = FileAttemptOrigin(store, broker)
-        alarm = Alarm(clock: options.clock, executor: executor)
+        alarm = Alarm(clock: options.clock, executor: options.engine.executor)
         (logger, restWaiters) = (options.logger, options.restWaiters)
     }
 
@@ -186,10 +186,8 @@ package final class Scheduler: AttemptSource {
         pauses.withLock { $0.append(deadline) }
         restWaiters?.changed()
         defer { pauses.withLock { if let index = $0.firstIndex(of: deadline) { $0.remove(at: index) } } }
-        // Detached: the settling outlives the cancellation of the handler's task.
-        await Task.detached(executorPreference: executor) { [clock] in
-            do { try await clock.sleep(untilUptime: deadline) } catch {}
-        }.value
+        // The settling outlives the cancellation of the handler's task.
+        await engine.detached { [clock] in do { try await clock.sleep(untilUptime: deadline) } catch {} }
     }
 
     private func ring() {

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Logging
 internal import SluiceSQLite
 internal import Synchronization
@@ -18,7 +17,8 @@ package final class Store: Sendable {
     let lookout: Lookout?
     let backups: Backups
     let check: FileCheck
-    let executor: DispatchExecutor?
+    let place: any WorkPlace
+    let executor: (any TaskExecutor)?
     let logger: Logger
     let mountFacts: @Sendable (String) -> MountFacts?
     let isReadOnly: Bool
@@ -44,14 +44,14 @@ package final class Store: Sendable {
     /// `onCommit` is called after each commit that may have made a queue ready, in the order of commits, on
     /// the committing thread. It must not block.
     package init(
-        _ place: DatabaseFile.Location,
+        _ location: DatabaseFile.Location,
         options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) throws(SluiceError) {
-        let file = DatabaseFile(try place.absolute(), options)
-        (location, self.file) = (file.location, file)
+        let file = DatabaseFile(try location.absolute(), options)
+        (self.location, self.file) = (file.location, file)
         (clock, isReadOnly, runners) = (options.clock, options.file.role == .readOnly, RunnerState())
-        (executor, logger) = (options.engine.executor, options.logger)
+        (place, executor, logger) = (options.engine.place, options.engine.executor, options.logger)
         (backups, interest) = (Backups(options.engine), Interest(options.logger))
         (identity, mountFacts) = (options.file.identity ?? .current, options.file.mountFacts)
         let entered = try Self.enter(file.location, options)
@@ -81,7 +81,7 @@ package final class Store: Sendable {
                 ownSettlements: ownSettlements
             )
             let walGuard =
-                options.file.hasResetBug ? WALGuard(connection, file, nonce, identity, options.clock) : nil
+                options.file.hasResetBug ? WALGuard(connection, file, nonce, identity, options) : nil
             let committer = GroupCommitter(
                 transaction: WriteTransaction(core),
                 turns: turns,
@@ -192,11 +192,11 @@ package final class Store: Sendable {
         sync: SyncNeed,
         _ body: @escaping @Sendable (WriteTransaction) throws -> Output
     ) throws(SluiceError) -> Output {
-        let done = DispatchSemaphore(value: 0)
+        let done = place.signal()
         let result = Mutex<Result<Output, SluiceError>?>(nil)
         write(sync: sync, body) { outcome in
             result.withLock { $0 = outcome }
-            done.signal()
+            done.send()
         }
         done.wait()
         guard let result = result.withLock({ $0 }) else {

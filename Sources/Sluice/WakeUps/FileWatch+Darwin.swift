@@ -29,7 +29,9 @@ final class FileWatch: Sendable {
     /// Confined to the queue.
     private nonisolated(unsafe) var isSet = false
 
-    init?(path: String, queue: DispatchQueue, fired: @escaping @Sendable () -> Void) {
+    /// Returns `nil` for a queue that is not the system's.
+    init?(path: String, queue: any WorkQueue, fired: @escaping @Sendable () -> Void) {
+        guard let queue = queue as? DispatchQueue else { return nil }
         (self.path, self.queue, self.fired) = (path, queue, fired)
     }
 

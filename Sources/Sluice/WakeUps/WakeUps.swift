@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 
 /// Notices commits of other connections and processes while the broker runs (G11).
@@ -16,7 +15,7 @@ final class WakeUps: Sendable {
         var takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
         /// Returns how often the writer has read the commits of others.
         let turns: @Sendable () -> Int
-        var watch: @Sendable (String, DispatchQueue, @escaping @Sendable () -> Void) -> FileWatch? = {
+        var watch: @Sendable (String, any WorkQueue, @escaping @Sendable () -> Void) -> FileWatch? = {
             FileWatch(path: $0, queue: $1, fired: $2)
         }
     }
@@ -28,20 +27,23 @@ final class WakeUps: Sendable {
         var plan = WatchPlan()
         var isStarted = false
         var watch: FileWatch?
-        var timer: (any DispatchSourceTimer)?
+        var timer: (any WorkTimer)?
         var timerTime: Duration?
         var isTakingIn = false
         /// Whether another check has become due.
         var isLookLeft = false
     }
 
-    private let queue: DispatchQueue
+    private let queue: any WorkQueue
+    private let place: any WorkPlace
     private let delegate: Delegate
     private let isOn = Atomic(false)
     /// Confined to `queue`.
     private nonisolated(unsafe) var state = State()
 
-    init(queue: DispatchQueue, delegate: Delegate) { (self.queue, self.delegate) = (queue, delegate) }
+    init(_ place: any WorkPlace, _ queue: any WorkQueue, _ delegate: Delegate) {
+        (self.place, self.queue, self.delegate) = (place, queue, delegate)
+    }
 
     /// Creates it for the store of a file; `nil` in memory, where there are no other connections.
     convenience init?(of store: Store) {
@@ -55,7 +57,7 @@ final class WakeUps: Sendable {
             takeIn: { done in store.write(sync: .later, { _ in }, completion: { _ in done() }) },
             turns: { store.turns.count }
         )
-        self.init(queue: lookout.queue, delegate: delegate)
+        self.init(store.place, lookout.queue, delegate)
     }
 
     /// Whether the watch reports writes, and polling is a safety net.
@@ -64,12 +66,12 @@ final class WakeUps: Sendable {
     /// Returns whether no check is due, for tests to wait for.
     func isQuiet() async -> Bool {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.state.plan.nextTime == nil) }
+            queue.add { continuation.resume(returning: self.state.plan.nextTime == nil) }
         }
     }
 
     func start() {
-        queue.async {
+        queue.add {
             self.state.isStarted = true
             self.begin()
         }
@@ -78,7 +80,7 @@ final class WakeUps: Sendable {
     /// Ends the watch, and returns when its descriptor is closed.
     func stop() async {
         await withCheckedContinuation { continuation in
-            queue.async { self.end { continuation.resume() } }
+            queue.add { self.end { continuation.resume() } }
         }
     }
 
@@ -87,9 +89,9 @@ final class WakeUps: Sendable {
     /// If the watch is wanted but not set, it tries again: the WAL or a free inotify instance was missing.
     func poll() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
-            queue.async {
+            queue.add {
                 if self.state.watch != nil {
-                    self.state.plan.start(at: Self.now)
+                    self.state.plan.start(at: self.place.now)
                     self.proceed()
                 } else if self.state.isStarted {
                     self.begin()
@@ -101,48 +103,37 @@ final class WakeUps: Sendable {
 
     // MARK: - On the queue
 
-    private static var now: Duration { .nanoseconds(DispatchTime.now().uptimeNanoseconds) }
-
-    private static func point(_ time: Duration) -> DispatchTime {
-        let (seconds, attoseconds) = time.components
-        return DispatchTime(uptimeNanoseconds: UInt64(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
-    }
-
     private func begin() {
         // A WAL with an unknown path is not watched: the first poll reports the error of the file.
         guard state.watch == nil, let path = try? delegate.walPath() else { return }
         state.watch = delegate.watch(path, queue) { [weak self] in self?.fired() }
         guard state.watch != nil else { return }
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.setEventHandler { [weak self] in
+        state.timer = queue.timer { [weak self] in
             self?.state.timerTime = nil
             self?.proceed()
         }
-        timer.activate()
-        state.timer = timer
-        state.plan.start(at: Self.now)
+        state.plan.start(at: place.now)
         proceed()
     }
 
     private func end(_ ended: @escaping @Sendable () -> Void) {
         let watch = state.watch
-        state.timer?.cancel()
         state = State()
         isOn.store(false, ordering: .relaxed)
         if let watch { watch.end(ended) } else { ended() }
     }
 
     private func fired() {
-        state.plan.fired(at: Self.now, turns: delegate.turns())
+        state.plan.fired(at: place.now, turns: delegate.turns())
         proceed()
     }
 
     private func proceed() {
-        while let step = state.plan.step(at: Self.now, turns: delegate.turns()) {
+        while let step = state.plan.step(at: place.now, turns: delegate.turns()) {
             switch step {
             case .arm:
                 if state.watch?.arm() == true {
-                    state.plan.armed(at: Self.now, turns: delegate.turns())
+                    state.plan.armed(at: place.now, turns: delegate.turns())
                 } else {
                     state.plan.failed()
                 }
@@ -158,10 +149,10 @@ final class WakeUps: Sendable {
         // While the writer takes commits in, there may be later ones.
         state.isLookLeft = state.isTakingIn
         guard !state.isTakingIn, (try? delegate.look()) == true else { return }
-        state.plan.found(at: Self.now)
+        state.plan.found(at: place.now)
         state.isTakingIn = true
         delegate.takeIn {
-            self.queue.async {
+            self.queue.add {
                 self.state.isTakingIn = false
                 if self.state.isLookLeft { self.look() }
             }
@@ -171,6 +162,6 @@ final class WakeUps: Sendable {
     private func setTimer(_ time: Duration?) {
         guard time != state.timerTime else { return }
         state.timerTime = time
-        state.timer?.schedule(deadline: time.map(Self.point) ?? .distantFuture, leeway: .nanoseconds(0))
+        state.timer?.set(time)
     }
 }

@@ -63,10 +63,12 @@ private final class WatchedClock: BrokerClock {
     @Test("SDL: the engine's queues have the quality of service of the queue that is named, or else one each")
     func qualityOfService() {
         let named = DispatchQueue(label: "test.engine", qos: .background)
-        #expect(EngineContext(named).queue("a", qos: .userInitiated).qos != .userInitiated)
-        for qos in [DispatchQoS.utility, .userInitiated] {
-            #expect(EngineContext(nil).queue("a", qos: qos).qos == qos)
+        func qos(_ context: EngineContext, isUrgent: Bool) -> DispatchQoS? {
+            (context.queue("a", isUrgent: isUrgent) as? DispatchQueue)?.qos
         }
+        #expect(qos(EngineContext(named), isUrgent: true).map { $0 != .userInitiated } == true)
+        #expect(qos(EngineContext(nil), isUrgent: true) == .userInitiated)
+        #expect(qos(EngineContext(nil), isUrgent: false) == .utility)
         #expect(DispatchExecutor(named).queue.qos == .background)
     }
 
@@ -163,7 +165,7 @@ private final class WatchedClock: BrokerClock {
         alarm.set(.seconds(5)) { log.append(engine.isHere) }
         site.clock.advance(by: .seconds(5))
         _ = try await log.wait(forCount: 3)
-        try #require(broker.fileEngine.store.lookout).queue.async { log.append(engine.isHere) }
+        try #require(broker.fileEngine.store.lookout).queue.add { log.append(engine.isHere) }
         try await #expect(log.wait(forCount: 4) == [true, true, true, true])
         await broker.close()
     }

@@ -48,7 +48,7 @@ private struct Rig {
             turns: { 0 }
         )
         change(&delegate)
-        wakeUps = WakeUps(queue: DispatchQueue(label: "test"), delegate: delegate)
+        wakeUps = WakeUps(SystemPlace(), DispatchQueue(label: "test"), delegate)
         if fileExists { try create() }
     }
 

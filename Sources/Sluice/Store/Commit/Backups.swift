@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Synchronization
 
 /// Runs the copies of the file that are being made, each on a connection of its own.
@@ -11,9 +10,9 @@ final class Backups: Sendable {
     }
 
     private let state = Mutex(State())
-    private let queue: DispatchQueue
+    private let queue: any WorkQueue
 
-    init(_ engine: EngineContext) { queue = engine.queue("sluice.backup", qos: .utility) }
+    init(_ engine: EngineContext) { queue = engine.queue("sluice.backup", isUrgent: false) }
 
     /// Makes a copy on a thread that may block, unless copies are refused.
     func perform(

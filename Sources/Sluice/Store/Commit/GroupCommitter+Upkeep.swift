@@ -10,7 +10,7 @@ extension GroupCommitter {
 
     private var isCheckpointDue: Bool {
         (trouble.isCheckpointAsked || checkpoints.isDue(at: connection.walFrames))
-            && checkpoints.mayTry(at: .now)
+            && checkpoints.mayTry(at: place.now)
     }
 
     /// Releases the pin kept for successive commits, and returns whether it must be called again.
@@ -32,7 +32,7 @@ extension GroupCommitter {
     private func truncateWAL() {
         checkpoints.checkpointed(at: connection.walFrames)
         trouble.startCheckpoint()
-        let start = ContinuousClock.now
+        let start = place.now
         do {
             try restoreSynchronous()
             connection.setBusyTimeout(WALGuard.patience)
@@ -47,13 +47,13 @@ extension GroupCommitter {
     }
 
     /// Records what a checkpoint has copied; one that another's has refused is made later.
-    private func ended(_ result: Checkpoint, since start: ContinuousClock.Instant) {
+    private func ended(_ result: Checkpoint, since start: Duration) {
         guard !result.wasRefused else {
-            checkpoints.refused()
+            checkpoints.refused(now: place.now)
             return trouble.askForCheckpoint()
         }
         trouble.pinned(result.frames - result.copied)
-        checkpoints.ended(copied: result.copied, of: result.frames, since: start)
+        checkpoints.ended(copied: result.copied, of: result.frames, since: start, now: place.now)
         if space == .none { space = .isDue }
         let counts = ["frames": "\(result.frames)", "copied": "\(result.copied)"] as Logger.Metadata
         logger.trace("checkpoint", metadata: counts)
@@ -97,7 +97,7 @@ extension GroupCommitter {
         if let walGuard, walGuard.leavesCheckpoint(of: frames, limit: checkpoints.limit) {
             return trouble.pinned(0)
         }
-        let start = ContinuousClock.now
+        let start = place.now
         do {
             try restoreSynchronous()
             let result = try withReserve {

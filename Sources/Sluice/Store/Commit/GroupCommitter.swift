@@ -12,6 +12,7 @@ final class GroupCommitter {
     let durability: Durability
     private let lockTimeout: Duration
     private let clock: any BrokerClock
+    let place: any WorkPlace
     private let onCommit: @Sendable (CommitReport) -> Void
     let logger: Logger
     let trouble: WriterTrouble
@@ -68,7 +69,8 @@ final class GroupCommitter {
         (self.transaction, self.turns, self.registration) = (transaction, turns, registration)
         (self.check, self.walGuard, self.onCommit) = (check, walGuard, onCommit)
         (durability, lockTimeout) = (options.file.durability, options.file.lockTimeout)
-        (clock, logger, trouble) = (options.clock, options.logger, WriterTrouble())
+        (clock, place, logger) = (options.clock, options.engine.place, options.logger)
+        trouble = WriterTrouble()
         reserve = connection.walPath.map {
             SpaceReserve(connection.path, walPath: $0, freeSpace: options.file.freeSpace)
         }
@@ -77,7 +79,8 @@ final class GroupCommitter {
     init(continuing other: GroupCommitter, on connection: Connection) {
         transaction = WriteTransaction(continuing: other.transaction, on: connection)
         (turns, registration, check, trouble) = (other.turns, other.registration, other.check, other.trouble)
-        (durability, lockTimeout, clock) = (other.durability, other.lockTimeout, other.clock)
+        (durability, lockTimeout) = (other.durability, other.lockTimeout)
+        (clock, place) = (other.clock, other.place)
         (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
         (walGuard, reserve) = (other.walGuard?.continued(on: connection), other.reserve)
         registration?.wake()
@@ -125,9 +128,9 @@ final class GroupCommitter {
                 try core.notifyRunners(.runner)
             }
             try ensureSpace()
-            let start = ContinuousClock.now
+            let start = place.now
             try transaction.commit()
-            lastCommit = start.duration(to: .now)
+            lastCommit = place.now - start
             let frames = connection.walFrames
             if isSynchronousFull || frames < syncedFrames { syncedFrames = frames }
             checkpoints.committed(isSynced: isSynchronousFull)
@@ -268,13 +271,13 @@ final class GroupCommitter {
     ///
     /// It holds the write lock half of the time at most, while it waits for readers.
     private func clearWAL(within timeout: Duration) throws {
-        let deadline = ContinuousClock.now + timeout
+        let deadline = place.now + timeout
         let patience = min(max(timeout, .milliseconds(1)), WALGuard.patience)
         connection.setBusyTimeout(patience)
         while try withReserve({
             try walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)
         }).wasBlocked {
-            guard ContinuousClock.now < deadline else {
+            guard place.now < deadline else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
             Connection.pause(milliseconds: Int32(WALGuard.patience / .milliseconds(1)))

@@ -1,11 +1,10 @@
-internal import Dispatch
 internal import SluiceSQLite
 
 /// Checks whether others have committed changes that the writer has not read.
 ///
 /// Its own connection never waits for a long read, and takes no lock that delays others.
 final class Lookout: Sendable {
-    let queue: DispatchQueue
+    let queue: any WorkQueue
     private let file: DatabaseFile
     private let path: String
     private let runners: RunnerState
@@ -18,7 +17,7 @@ final class Lookout: Sendable {
 
     init(_ file: DatabaseFile, _ path: String, _ runners: RunnerState, _ engine: EngineContext) {
         (self.file, self.path, self.runners) = (file, path, runners)
-        queue = engine.queue("sluice.lookout", qos: .userInitiated)
+        queue = engine.queue("sluice.lookout", isUrgent: true)
     }
 
     /// Returns whether others have recorded unread changes for this store, or have declared it dead.
@@ -54,7 +53,7 @@ final class Lookout: Sendable {
     }
 
     private func opened() throws -> Connection {
-        dispatchPrecondition(condition: .onQueue(queue))
+        queue.checkIsCurrent()
         if isClosed { throw SluiceError(.closed, "the broker was closed") }
         if isSuspended { throw SluiceError(.suspended, "the broker is suspended") }
         if let connection { return connection }

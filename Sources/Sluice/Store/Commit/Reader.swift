@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import SluiceSQLite
 internal import Synchronization
 
@@ -7,7 +6,7 @@ final class Reader: Sendable {
     private let path: String
     let open: @Sendable () throws -> FileLook
     private let check: FileCheck
-    private let queue: DispatchQueue
+    private let queue: any WorkQueue
     /// Confined to `queue`.
     private nonisolated(unsafe) var look: FileLook?
     /// Confined to `queue`.
@@ -30,7 +29,7 @@ final class Reader: Sendable {
         opened look: FileLook? = nil
     ) {
         (self.path, self.check, self.open, self.look) = (path, check, open, look)
-        queue = engine.queue("sluice.reader", qos: .utility)
+        queue = engine.queue("sluice.reader", isUrgent: false)
     }
 
     func read<Output: Sendable>(

@@ -1,5 +1,4 @@
 internal import DequeModule
-internal import Dispatch
 internal import Synchronization
 
 /// Accepts the writes of a file from any thread, and commits them in groups.
@@ -44,15 +43,17 @@ package final class Writer: Sendable {
     }
 
     private let waiting = Mutex(Waiting())
-    private let queue: DispatchQueue
+    private let queue: any WorkQueue
+    private let place: any WorkPlace
     private let callersLead: Bool
     /// Signalled when all expected writes of a group have arrived.
-    private let gathered = DispatchSemaphore(value: 0)
+    private let gathered: any WorkSignal
     /// Confined to the leader: `Waiting.hasLeader` is the lock.
     private nonisolated(unsafe) var committer: GroupCommitter?
     private let durability: Durability
     let trouble: WriterTrouble
     private let check: FileCheck
+    private let restTimer = Mutex<(any WorkTimer)?>(nil)
     /// Why every write is refused, in a role that writes nothing.
     private let refusal: SluiceError?
 
@@ -64,7 +65,8 @@ package final class Writer: Sendable {
         _ engine: EngineContext
     ) {
         (self.committer, self.refusal, self.check) = (committer, refusal, check)
-        queue = engine.queue("sluice.writer", qos: .userInitiated)
+        queue = engine.queue("sluice.writer", isUrgent: true)
+        (place, gathered) = (engine.place, engine.place.signal())
         callersLead = !engine.isNamed
         durability = committer?.durability ?? .standard
         trouble = committer?.trouble ?? WriterTrouble()
@@ -100,8 +102,8 @@ package final class Writer: Sendable {
         }
         switch next {
         case .lead: leadOnce()
-        case .gather: queue.async { self.leadAll() }
-        case .completeGathering: gathered.signal()
+        case .gather: queue.add { self.leadAll() }
+        case .completeGathering: gathered.send()
         case .follow: break
         case .refuse: write.complete(failing: Self.closed)
         }
@@ -129,7 +131,7 @@ package final class Writer: Sendable {
                 waiting.onRest.append { continuation.resume() }
                 return waiting.lead()
             }
-            if isAlone { queue.async { self.leadAll() } }
+            if isAlone { queue.add { self.leadAll() } }
         }
     }
 
@@ -139,12 +141,12 @@ package final class Writer: Sendable {
         let group = nextGroup()
         if !committer.commit(group, waitsForLock: false) {
             // Another connection has the lock: wait on the writer's thread, not on the caller's.
-            queue.async {
+            queue.add {
                 _ = self.committer?.commit(group, waitsForLock: true)
                 self.leadAll()
             }
         } else if committer.isUpkeepDue || !endLeadingIfIdle() {
-            queue.async { self.leadAll() }
+            queue.add { self.leadAll() }
         }
     }
 
@@ -211,10 +213,10 @@ package final class Writer: Sendable {
     /// Waits, on the writer's own thread, for writes that are likely to share a sync with the present ones.
     private func gather() {
         guard let patience = waiting.withLock({ $0.gathering.begin() }) else { return }
-        let result = gathered.wait(timeout: .now() + .nanoseconds(Int(patience / .nanoseconds(1))))
+        let hasCome = gathered.wait(atMost: patience)
         let isSignalled = waiting.withLock { $0.gathering.end() }
         // The last write arrived after the timeout: its signal must not end a later wait.
-        if isSignalled && result == .timedOut { gathered.wait() }
+        if isSignalled && !hasCome { gathered.wait() }
     }
 
     private func syncedCount(of group: [Write]) -> Int {
@@ -233,7 +235,7 @@ package final class Writer: Sendable {
                 return waiting.lead()
             }
             guard let leads else { return continuation.resume() }
-            if leads { queue.async { if !self.endLeadingIfIdle() { self.leadAll() } } }
+            if leads { queue.add { if !self.endLeadingIfIdle() { self.leadAll() } } }
         }
     }
 
@@ -254,14 +256,17 @@ package final class Writer: Sendable {
         let hasFailed = (try? result.get()) == nil
         waiting.withLock { $0.isSuspended = hasFailed && check.refusal == nil && !$0.isClosed }
         // Not here: it may continue as long as writes arrive.
-        queue.async { if !self.endLeadingIfIdle() { self.leadAll() } }
+        queue.add { if !self.endLeadingIfIdle() { self.leadAll() } }
         return result
     }
 
     /// Schedules ``rest()`` by the machine's clock, like waits for locks: it matters to other processes.
     private func restLater() {
-        queue.asyncAfter(deadline: .now() + .seconds(WALGuard.restInterval)) { [weak self] in
-            if let self, self.rest() { self.restLater() }
+        let time = place.now + .seconds(WALGuard.restInterval)
+        restTimer.withLock { timer in
+            let set = timer ?? queue.timer { [weak self] in if let self, rest() { restLater() } }
+            timer = set
+            set.set(time)
         }
     }
 
@@ -274,7 +279,7 @@ package final class Writer: Sendable {
         guard let isFree else { return false }
         guard isFree, let committer else { return true }
         let isToBeCalled = committer.rest()
-        if !endLeadingIfIdle() { queue.async { self.leadAll() } }
+        if !endLeadingIfIdle() { queue.add { self.leadAll() } }
         return isToBeCalled
     }
 }

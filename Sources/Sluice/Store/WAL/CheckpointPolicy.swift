@@ -27,8 +27,8 @@ struct CheckpointPolicy {
     private var syncedCommits = 0
     /// What the last checkpoint has left copied.
     private var reached = 0
-    /// No try is made before this time, asked for or not.
-    private var restsUntil = ContinuousClock.now
+    /// No try is made before this time of ``WorkPlace/now``, asked for or not.
+    private var restsUntil = Duration.zero
 
     mutating func committed(isSynced: Bool) { if isSynced { syncedCommits += 1 } }
 
@@ -50,17 +50,17 @@ struct CheckpointPolicy {
     mutating func ended(
         copied reached: Int,
         of frames: Int,
-        since start: ContinuousClock.Instant,
-        now: ContinuousClock.Instant = .now
+        since start: Duration,
+        now: Duration
     ) {
         let isInVain = reached < frames && reached == self.reached
         self.reached = reached
-        let rest = min(start.duration(to: now) * Self.restFactor, Self.longestRest)
+        let rest = min((now - start) * Self.restFactor, Self.longestRest)
         restsUntil = isInVain ? now + rest : now
     }
 
     /// Records that another checkpoint was under way: the next try is made soon after it.
-    mutating func refused(now: ContinuousClock.Instant = .now) { restsUntil = now + Self.refusedRest }
+    mutating func refused(now: Duration) { restsUntil = now + Self.refusedRest }
 
-    func mayTry(at now: ContinuousClock.Instant) -> Bool { now >= restsUntil }
+    func mayTry(at now: Duration) -> Bool { now >= restsUntil }
 }

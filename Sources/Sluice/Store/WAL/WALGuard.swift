@@ -49,6 +49,7 @@ final class WALGuard {
     static let closePatience: Duration = .seconds(1)
 
     private let connection: Connection
+    private let place: any WorkPlace
     private let pin: WALPin
     private var lease: CheckpointLease
     /// Called when ``rest()`` must be called every ``restInterval`` from now on, as it is while `isWatched`.
@@ -58,20 +59,20 @@ final class WALGuard {
     private var isComplete = true
     private var copied = 0
     /// Before this time no checkpoint waits, as the last one that did has waited in vain.
-    private var nextWait = ContinuousClock.now
+    private var nextWait = Duration.zero
     private var waitInterval = firstWaitInterval
     /// Whether the pin was taken in the open transaction.
     private var isFresh = false
     /// Whether another checkpoint was under way at the last call of ``rest()``.
     private var hasWaited = false
 
-    init(_ connection: Connection, pin: WALPin, lease: CheckpointLease) {
-        (self.connection, self.pin, self.lease) = (connection, pin, lease)
+    init(_ connection: Connection, _ place: any WorkPlace, pin: WALPin, lease: CheckpointLease) {
+        (self.connection, self.place, self.pin, self.lease) = (connection, place, pin, lease)
     }
 
     /// Returns the guard of the same WAL for a newly opened connection, after this one was closed.
     func continued(on connection: Connection) -> WALGuard {
-        let next = WALGuard(connection, pin: pin, lease: lease.anew())
+        let next = WALGuard(connection, place, pin: pin, lease: lease.anew())
         next.onHold = onHold
         return next
     }
@@ -82,13 +83,14 @@ final class WALGuard {
         _ file: DatabaseFile,
         _ nonce: Int64,
         _ process: ProcessIdentity,
-        _ clock: any BrokerClock
+        _ options: BrokerOptions
     ) {
         guard case .file(let path) = file.location else { return nil }
         self.init(
             connection,
+            options.engine.place,
             pin: WALPin { try file.openReader(path) },
-            lease: CheckpointLease(nonce: nonce, process: process, clock: clock)
+            lease: CheckpointLease(nonce: nonce, process: process, clock: options.clock)
         )
     }
 
@@ -148,7 +150,7 @@ final class WALGuard {
     /// - Parameter isLong: Whether commits of others may have made the WAL long since the last own commit.
     func checkpoint(isLong: Bool = false) throws -> Checkpoint {
         let blocked = try copyAhead(isLong: isLong)
-        let waits = ContinuousClock.now >= nextWait
+        let waits = place.now >= nextWait
         // Without waiting it would only search a long WAL once more, with the write lock held.
         if let blocked, !waits { return ended(blocked) }
         var result = try checkpoint(.full, waits ? Self.patience : .zero)
@@ -166,7 +168,7 @@ final class WALGuard {
 
     /// Copies and truncates the WAL, if no reader stays.
     func truncate() throws -> Checkpoint {
-        let waits = ContinuousClock.now >= nextWait
+        let waits = place.now >= nextWait
         let result = try truncate(within: waits ? Self.patience : .zero)
         if waits, result.wasBlocked, !result.wasRefused { waitedInVain() }
         return result
@@ -179,7 +181,7 @@ final class WALGuard {
     }
 
     private func waitedInVain() {
-        nextWait = .now + waitInterval
+        nextWait = place.now + waitInterval
         waitInterval = min(waitInterval * 2, Self.longestWaitInterval)
     }
 
@@ -223,14 +225,14 @@ final class WALGuard {
     }
 
     private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws -> Checkpoint {
-        let deadline = ContinuousClock.now + patience
+        let deadline = place.now + patience
         let result = try connection.checkpoint(mode) { [self] in
             if pin.isHeld {
                 // The pin may be the obstacle, and no other checkpoint is under way now.
                 pin.release()
                 return true
             }
-            if ContinuousClock.now < deadline {
+            if place.now < deadline {
                 Connection.pause()
                 return true
             }
@@ -245,7 +247,7 @@ final class WALGuard {
     private func ended(_ result: Checkpoint) -> Checkpoint {
         isComplete = result.copied == result.frames && (!result.wasRefused || mutant("refused checkpoint"))
         if !result.wasRefused { copied = result.copied }
-        if isComplete { (waitInterval, nextWait) = (Self.firstWaitInterval, .now) }
+        if isComplete { (waitInterval, nextWait) = (Self.firstWaitInterval, place.now) }
         lease.checkpointed(isComplete: isComplete)
         return result
     }
@@ -280,9 +282,9 @@ final class WALGuard {
             // If it fails, the others rely on this process until they find that it has ended.
             try? lease.giveUp(connection)
         }
-        let deadline = ContinuousClock.now + Self.closePatience
+        let deadline = place.now + Self.closePatience
         // An error releases it too: the close must not fail for that.
-        while pin.isHeld, ContinuousClock.now < deadline, (try? connection.isOtherCheckpointing()) == true {
+        while pin.isHeld, place.now < deadline, (try? connection.isOtherCheckpointing()) == true {
             Connection.pause()
         }
         pin.close()

@@ -1,0 +1,14 @@
+/// Where the engine's own work runs, and the time by which it waits for locks, disks and other processes.
+///
+/// An application has the system's (``SystemPlace``). In tests it may be a simulated one, in which one thing
+/// runs at a time and a seed decides which. Tasks are not made here: they run on ``EngineContext/executor``.
+package protocol WorkPlace: AnyObject, Sendable {
+    /// Makes a queue that runs its jobs one after the other, on threads that may block.
+    ///
+    /// - Parameter isUrgent: Whether somebody waits for its jobs.
+    func queue(_ label: String, isUrgent: Bool) -> any WorkQueue
+    /// Makes a signal for which a thread waits.
+    func signal() -> any WorkSignal
+    /// The time since some fixed point, which nobody sets.
+    var now: Duration { get }
+}
