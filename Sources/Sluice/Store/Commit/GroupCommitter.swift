@@ -32,7 +32,7 @@ final class GroupCommitter {
     private(set) var reserve: SpaceReserve?
     var isAtUpkeep = false
     var space = SpaceUpkeep.none
-    /// The duration of the last `COMMIT`, its sync included.
+    /// The duration of the last `COMMIT` on the writer's own thread, its sync included.
     private(set) var lastCommit: Duration = .zero
     /// Whether the connection is closed, and another committer is to continue.
     private(set) var isSuspended = false
@@ -128,9 +128,10 @@ final class GroupCommitter {
                 try core.notifyRunners(.runner)
             }
             try ensureSpace()
-            let start = place.now
+            // A caller that commits its own write gathers no others, and needs no time.
+            let start = waitsForLock ? place.now : .zero
             try transaction.commit()
-            lastCommit = place.now - start
+            if waitsForLock { lastCommit = place.now - start }
             let frames = connection.walFrames
             if isSynchronousFull || frames < syncedFrames { syncedFrames = frames }
             checkpoints.committed(isSynced: isSynchronousFull)
