@@ -57,7 +57,7 @@ extension TestBroker {
         case .held: "end the hold"
         case .parked: "call retryNow(_:) or skipHead(of:)"
         case .undecodable, .unknownKind, .noRoute: "add a route or an upgrader"
-        default: nil
+        case .running, .permit, .handlersBlocked, .locked, .owned, .ready, .refused, .stopped: nil
         }
     }
 }

@@ -101,9 +101,12 @@ public struct QueueStatus: Sendable, Hashable, Identifiable, CustomStringConvert
         case .held(_, _, let until): until
         case .gate(_, let until): until
         case .retry(let until), .scheduled(let until), .permit(.rate(_, let until)): until
-        default: nil
+        case nil, .handlersBlocked, .locked, .noRoute, .owned, .parked, .permit, .ready, .refused, .running,
+            .stopped, .undecodable, .unknownKind:
+            nil
         }
     }
+
     /// One line: the name and the first reason.
     public var description: String { "\(queue): \(because.first?.description ?? "empty")" }
 

@@ -26,7 +26,9 @@ extension WaitReason {
                 "since \(Times.text(since))",
                 with: "for \(Times.short(from: since, to: now))"
             )
-        default: description
+        case .held(_, _, nil), .gate(_, nil), .permit, .noRoute, .owned, .parked, .ready, .stopped, .undecodable,
+            .unknownKind:
+            description
         }
     }
 

@@ -13,12 +13,9 @@ extension ServerEngine {
         switch act {
         case .cancel(.action(let action)): return try await cancel(action)
         case .cancel(.tag(let tag)):
-            return try await cancelAll(
-                "SELECT * FROM @sluice_cancel_tag($1, coalesce($2::bigint, 0), $3)",
-                tag
-            )
+            return try await cancelAll("@sluice_cancel_tag($1, coalesce($2::bigint, 0), $3)", tag)
         case .cancel(.queues(let form)):
-            return try await cancelAll("SELECT * FROM @sluice_cancel_queues($1, $2, $3)", form.rawValue)
+            return try await cancelAll("@sluice_cancel_queues($1, $2, $3)", form.rawValue)
         case .move(let action, to: let queue): return try await move(action, to: queue)
         case .moveToFront(let action): return try await change("@sluice_move_to_front($1)", ["\(action)"])
         case .edit(let action, to: let payload, replacing: let old, ifRunning: let policy):
@@ -36,34 +33,42 @@ extension ServerEngine {
             throw EngineFeature.batches.error
         case .hold(let pattern, by: let holder, let reason, for: let duration):
             return try await hold(pattern, by: holder, reason: reason, for: duration)
-        case .endHolds(of: let pattern, by: let holder):
-            let count = try await answer(
-                "ending holds",
-                "@sluice_end_holds($1, $2)",
-                [pattern.rawValue, holder]
-            )
-            return ActResult(done: Int(count) ?? 0)
+        case .endHolds(of: let pattern, by: let holder): return try await endHolds(of: pattern, by: holder)
         case .endHold(let hold):
             return try await whether("ending a hold", "@sluice_end_hold($1)", "\(hold.rawValue)")
-        // Each gate is kept.
+        // Each gate is persistent.
         case .openGate(let name, isPersistent: _, let spread):
-            let values = [name.rawValue, spread.postgresText]
-            _ = try await answer("opening a gate", "@sluice_open_gate($1, $2)", values)
-            return ActResult(.done)
+            return try await setGate(name, "opening a gate", "@sluice_open_gate($1, $2)", spread)
         case .closeGate(let name, isPersistent: _, for: let duration):
-            let values = [name.rawValue, duration?.postgresText]
-            _ = try await answer("closing a gate", "@sluice_close_gate($1, $2)", values)
-            return ActResult(.done)
+            return try await setGate(name, "closing a gate", "@sluice_close_gate($1, $2)", duration)
         case .requeue(let letter):
             return try await whether("putting back", "@sluice_requeue($1)", "\(letter)")
-        case .requeueAtEnd(let letter):
-            let answer = try await answer("putting back", "@sluice_requeue_at_end($1)", ["\(letter)"])
-            return Int64(answer).map { ActResult(.done, ActionID(rawValue: $0)) } ?? ActResult(.missing)
+        case .requeueAtEnd(let letter): return try await requeueAtEnd(letter)
         case .requeueAll(let filter): return try await requeueAll(filter)
         case .purge(let letter): return try await whether("purging", "@sluice_purge($1)", "\(letter)")
         case .purgeAll(let filter, diedBefore: let time, keepingNewest: let count):
             return try await purgeAll(filter, diedBefore: time, keepingNewest: count)
         }
+    }
+
+    private func endHolds(of pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> ActResult {
+        let values = [pattern.rawValue, holder]
+        return ActResult(done: Int(try await answer("ending holds", "@sluice_end_holds($1, $2)", values)) ?? 0)
+    }
+
+    private func setGate(
+        _ gate: GateName,
+        _ task: String,
+        _ call: String,
+        _ time: Duration?
+    ) async throws(SluiceError) -> ActResult {
+        _ = try await answer(task, call, [gate.rawValue, time?.postgresText])
+        return ActResult(.done)
+    }
+
+    private func requeueAtEnd(_ letter: ActionID) async throws(SluiceError) -> ActResult {
+        let answer = try await answer("putting back", "@sluice_requeue_at_end($1)", ["\(letter)"])
+        return Int64(answer).map { ActResult(.done, ActionID(rawValue: $0)) } ?? ActResult(.missing)
     }
 
     package func audit(_ act: String, by person: String, result: String) async throws(SluiceError) {
@@ -118,11 +123,12 @@ extension ServerEngine {
         }
     }
 
-    private func cancelAll(_ sql: String, _ subject: String) async throws(SluiceError) -> ActResult {
+    private func cancelAll(_ call: String, _ subject: String) async throws(SluiceError) -> ActResult {
         var result = ActResult()
         var (next, last): (String?, String?)
         repeat {
-            guard let row = try await write("cancelling", sql, [subject, next, last]).first else { break }
+            let rows = try await write("cancelling", "SELECT * FROM \(call)", [subject, next, last])
+            guard let row = rows.first else { break }
             let signalled = PostgresArray.numbers(in: row.text("signalled")).compactMap { $0 }
             for id in signalled { runner.cancel(ActionID(rawValue: id), .removal) }
             result.deferred += signalled.count

@@ -21,7 +21,9 @@ struct Question: Sendable {
         case .hold: [.reason, .minutes]
         case .skipHead: [.reason]
         case .closeGate: [.minutes]
-        default: []
+        case .cancel, .cancelAll, .move, .moveToFront, .edit, .reschedule, .setExpiry, .setTag, .retryNow,
+            .runNow, .endHolds, .endHold, .openGate, .requeue, .requeueAtEnd, .requeueAll, .purge, .purgeAll:
+            []
         }
     }
 

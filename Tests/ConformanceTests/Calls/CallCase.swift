@@ -23,7 +23,10 @@ struct CallCase: Sendable, CustomTestStringConvertible {
     /// Those that a run compares: some of them in the short form of `make test`.
     static let compared: [CallCase] = {
         let isShort = ProcessInfo.processInfo.environment["SLUICE_SHORT"] != nil
-        return all.enumerated().filter { !isShort || $0.offset.isMultiple(of: 8) }.map(\.element)
+        // By its words, so that a new row changes nothing for the others.
+        return all.filter { row in
+            !isShort || row.testDescription.utf8.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF }.isMultiple(of: 8)
+        }
     }()
 }
 

@@ -30,8 +30,8 @@ import Testing
         // Of the forms of a call, one has a row: that with all parameters.
         let forms = Dictionary(grouping: calls) { $0.prefix { $0 != "(" } }
         let missing = forms.values.filter { rows.isDisjoint(with: $0) }.flatMap { $0 }
-        #expect(Set(missing).subtracting(Self.withoutRow) == [])
-        #expect(rows.subtracting(calls) == [])
+        #expect(Set(missing).subtracting(Self.withoutRow) == [], "a call needs a row")
+        #expect(rows.subtracting(calls) == [], "no such call in Interface/: is `make interface` due?")
     }
 
     /// The name of a function: of `func move(_ action: ActionID, to queue: QueueName)` it is `move(_:to:)`.
