@@ -26,8 +26,8 @@ extension WaitReason {
                 "since \(Times.text(since))",
                 with: "for \(Times.short(from: since, to: now))"
             )
-        case .held(_, _, nil), .gate(_, nil), .permit, .noRoute, .owned, .parked, .ready, .stopped, .undecodable,
-            .unknownKind:
+        case .held(_, _, nil), .gate(_, nil), .permit, .noRoute, .owned, .parked, .ready, .stopped,
+            .undecodable, .unknownKind:
             description
         }
     }

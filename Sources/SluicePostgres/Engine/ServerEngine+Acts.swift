@@ -51,9 +51,13 @@ extension ServerEngine {
         }
     }
 
-    private func endHolds(of pattern: QueuePattern, by holder: String?) async throws(SluiceError) -> ActResult {
+    private func endHolds(
+        of pattern: QueuePattern,
+        by holder: String?
+    ) async throws(SluiceError) -> ActResult {
         let values = [pattern.rawValue, holder]
-        return ActResult(done: Int(try await answer("ending holds", "@sluice_end_holds($1, $2)", values)) ?? 0)
+        let count = try await answer("ending holds", "@sluice_end_holds($1, $2)", values)
+        return ActResult(done: Int(count) ?? 0)
     }
 
     private func setGate(
