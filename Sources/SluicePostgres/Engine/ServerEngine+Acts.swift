@@ -188,7 +188,8 @@ extension ServerEngine {
             "SELECT * FROM @sluice_skip_head($1, $2, $3)",
             [queue.rawValue, reason, action.map { "\($0)" }]
         ).first
-        changed()
+        // After the report: observers hear of the skip before this process starts the next action.
+        defer { changed() }
         let found = ActionID(rawValue: row?.integer("action") ?? 0)
         switch row?.text("result") {
         case "skipped":
