@@ -92,6 +92,8 @@ struct UnknownCommitTests {
         }
         try await running(broker) {
             _ = try await broker.enqueue(Note("a", in: "q"))
+            // Their queues have no order between them.
+            _ = try await log.wait(forCount: 1)
             _ = try await broker.enqueue(Note("c", in: "r"))
             _ = try await log.wait(forCount: 2)
             // A wake-up that comes late has the scheduler claim once more, which would wait in line too.
