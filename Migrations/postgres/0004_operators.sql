@@ -681,11 +681,11 @@ END
 $$;
 
 -- Makes the action that has parked a queue a dead letter, or else the head, and lets the queue continue. 'skipped' with
--- the action; 'running' with the action that runs: nothing was changed; 'empty'; 'other' with the action that would be
--- skipped, if it is not the one of `expected`: nothing was changed. Without a reason the dead letter keeps the action's
--- last error.
+-- the action, its kind and the letter's error; 'running' with the action that runs: nothing was changed; 'empty';
+-- 'other' with the action that would be skipped, if it is not the one of `expected`: nothing was changed. Without a
+-- reason the dead letter keeps the action's last error.
 CREATE FUNCTION sluice_skip_head(queue text, reason text DEFAULT NULL, expected bigint DEFAULT NULL)
-RETURNS TABLE (result text, action bigint)
+RETURNS TABLE (result text, action bigint, kind text, error text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
@@ -721,7 +721,7 @@ BEGIN
                          'skipped')
             );
             PERFORM sluice_touch(ARRAY[locked], false, ARRAY[action]);
-            result := 'skipped';
+            SELECT 'skipped', d.kind, d.error INTO result, kind, error FROM sluice_dead_rows AS d WHERE d.id = action;
         END IF;
     END IF;
     RETURN NEXT;

@@ -159,7 +159,9 @@ def retries_and_failures(db):
     worker.step()
     skipped = db.row("SELECT * FROM sluice_skip_head('a')")
     check(
-        "skipping the parked action lets the queue go on", (skipped, worker.drain()), (("skipped", first), [second])
+        "skipping the parked action lets the queue go on",
+        (skipped, worker.drain()),
+        (("skipped", first, "k", "bad"), [second]),
     )
     action = db.enqueue("a")
     worker.fail(worker.step()[0].claim, "block", cause="undecodable")

@@ -35,12 +35,14 @@ def heads(db):
                     db.lane("a")["ready"],
                     db.lane("a")["blocked"],
                 ),
-                (("skipped", action), ("skipped", "why"), True, None),
+                (("skipped", action, "k", "why"), ("skipped", "why"), True, None),
             )
         if state == "running":
-            check("a running head is not skipped", answer, ("running", action))
+            check("a running head is not skipped", answer, ("running", action, None, None))
         if state in ("scheduled", "gone"):
-            check(f"there is nothing to skip if the only action is {state}", answer, ("empty", None))
+            check(
+                f"there is nothing to skip if the only action is {state}", answer, ("empty", None, None, None)
+            )
         if state == "dead":
             check(
                 "after a dead letter the next action is skipped", (answer[0], answer[1] != action), ("skipped", True)
@@ -52,12 +54,12 @@ def heads(db):
     check(
         "an action that would not be skipped is left, and so is the one that would",
         db.row("SELECT * FROM sluice_skip_head('a','why',%s)", parked + 1),
-        ("other", parked),
+        ("other", parked, None, None),
     )
     check(
         "the action that parked its queue is skipped, not the first",
         db.row("SELECT * FROM sluice_skip_head('a')"),
-        ("skipped", parked),
+        ("skipped", parked, "k", "boom"),
     )
 
 

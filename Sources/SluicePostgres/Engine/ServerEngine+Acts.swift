@@ -193,26 +193,15 @@ extension ServerEngine {
         let found = ActionID(rawValue: row?.integer("action") ?? 0)
         switch row?.text("result") {
         case "skipped":
-            await reportSkip(of: found, in: queue)
+            var event = QueueEvent(.deadLettered, at: options.clock.now.date, queue: queue)
+            (event.action, event.actionKind) = (found, row?["kind"])
+            (event.cause, event.error) = (.skipped, row?["error"])
+            loop.report([event])
             return ActResult(.done, found)
         case "running": return ActResult(.running, found)
         case "other": return ActResult(.conflict, found)
         default: return ActResult(.missing)
         }
-    }
-
-    /// Reports the dead letter that an operator has made, which is logged like one that an attempt has made.
-    private func reportSkip(of action: ActionID, in queue: QueueName) async {
-        var event = QueueEvent(.deadLettered, at: options.clock.now.date, queue: queue)
-        (event.action, event.cause) = (action, .skipped)
-        do throws(SluiceError) {
-            let letter = try await deadLetter(action)
-            (event.actionKind, event.error) = (letter?.kind, letter?.error)
-        } catch {
-            // It has been skipped all the same.
-            event.error = "\(error)"
-        }
-        loop.report([event])
     }
 
     private func retryNow(_ queues: Act.QueueSelection) async throws(SluiceError) -> ActResult {
