@@ -64,6 +64,8 @@ struct History {
     var freezes: [Freeze] = []
     /// Times for which a process was cut off from its server: it knows of it, and its handlers are cancelled.
     var cuts: [Freeze] = []
+    /// Times for which no process could reach the server: it was killed, and started again.
+    var outages: [Freeze] = []
     /// The lines of each queue that must have been run, in the order in which they were sent.
     var lines: [String: [Int]] = [:]
     /// What stands in the file, in the order of the commits.

@@ -100,10 +100,16 @@ extension HistoryChecker {
         let end = run.end.map { "\(time($0)) \(run.outcome ?? "")" } ?? "never"
         var text = "line \(run.line) by \(run.process) as \(run.epoch), \(time(run.start)) to \(end)"
         // A little before it and long behind: what it has said may have waited for the write lock.
-        for freeze in freezes[run.process] ?? []
-        where freeze.to > run.start - 5_000_000_000 && freeze.from < (run.end ?? run.start) + 15_000_000_000 {
-            text += ", stopped \(time(freeze.from)) to \(time(freeze.to))"
+        func tell(_ word: String, _ times: [History.Freeze]) {
+            let end = run.end ?? run.start
+            for still in times
+            where still.to > run.start - 5_000_000_000 && still.from < end + 15_000_000_000 {
+                text += ", \(word) \(time(still.from)) to \(time(still.to))"
+            }
         }
+        tell("stopped", freezes[run.process] ?? [])
+        tell("cut off", cuts[run.process] ?? [])
+        tell("the server down", history.outages)
         if let kill = history.kills[run.process] { text += ", killed \(time(kill))" }
         return text
     }
@@ -128,20 +134,33 @@ extension HistoryChecker {
 
     /// Whether a process had lost its queues by a time, for having stood still.
     ///
-    /// Its last renewal may have come late, for another that stood still with the write lock. Then half the
-    /// time is enough, where the process shows that it was taken for dead: it runs as another, and no longer
-    /// as what it was.
+    /// Its last renewal may have come late, for another that stood still with the write lock; and it may have
+    /// stood still in parts, with too little time between them to renew. Then half the time is enough, where
+    /// the process shows that it was taken for dead: it runs as another, and no longer as what it was.
     private func mayHaveLost(
         _ run: History.Run,
         in freeze: History.Freeze,
         by time: Int64,
         _ takeover: Int64
     ) -> Bool {
-        let span = min(freeze.to, time) - freeze.from
-        if span >= takeover { return true }
-        guard span >= takeover / 2, let runs = runsOfProcess[run.process] else { return false }
+        let end = min(freeze.to, time)
+        if end - freeze.from >= takeover { return true }
+        guard stillTime(of: run.process, from: end - takeover, to: end) >= takeover / 2,
+            let runs = runsOfProcess[run.process]
+        else { return false }
         return runs.contains { $0.start > freeze.to && $0.epoch > run.epoch }
             && !runs.contains { $0.start > freeze.to + Self.delay && $0.epoch == run.epoch }
+    }
+
+    /// For how long, between two times, a process was stopped or cut off, or its server was down.
+    private func stillTime(of process: History.Process, from: Int64, to: Int64) -> Int64 {
+        let all = (freezes[process] ?? []) + (cuts[process] ?? []) + history.outages
+        var (total, counted) = (Int64(0), from)
+        for still in all.sorted(by: { $0.from < $1.from }) {
+            let (begin, end) = (max(still.from, counted), min(still.to, to))
+            if end > begin { (total, counted) = (total + end - begin, end) }
+        }
+        return total
     }
 
     /// Whether a run was claimed before its process was stopped.
@@ -168,7 +187,7 @@ extension HistoryChecker {
             return true
         }
         guard let takeover else { return false }
-        return ((freezes[run.process] ?? []) + (cuts[run.process] ?? [])).contains {
+        return ((freezes[run.process] ?? []) + (cuts[run.process] ?? []) + history.outages).contains {
             $0.to >= run.start && mayHaveLost(run, in: $0, by: time, takeover)
         }
     }

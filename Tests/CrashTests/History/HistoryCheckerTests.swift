@@ -17,7 +17,7 @@ import Testing
     }
 
     /// A run; what stands for its number in its process is its start.
-    private func run(
+    func run(
         _ process: String,
         _ line: Int,
         _ start: Int64,
@@ -39,13 +39,13 @@ import Testing
     }
 
     /// What is found when the sound history is changed.
-    private func found(takeover: Int64? = nil, _ change: (inout History) -> Void) -> [String] {
+    func found(takeover: Int64? = nil, _ change: (inout History) -> Void) -> [String] {
         var history = sound
         change(&history)
         return HistoryChecker.violations(of: history, takeover: takeover)
     }
 
-    private func expect(_ words: String..., in found: [String], at place: SourceLocation = #_sourceLocation) {
+    func expect(_ words: String..., in found: [String], at place: SourceLocation = #_sourceLocation) {
         for word in words {
             #expect(found.contains { $0.contains(word) }, "\(found)", sourceLocation: place)
         }
@@ -214,79 +214,6 @@ import Testing
         expect("is action 11 and action 99", in: found { $0.runs[0].id = 99 })
         expect("not of the input", in: found { $0.enqueues.append(.init(line: 9, id: 9, time: 0)) })
         expect("nobody has enqueued it", in: found { $0.runs[0].queue = "c" })
-    }
-}
-
-// MARK: - Processes that were stopped
-
-extension HistoryCheckerTests {
-    /// What is found when A stands still in its run from 31 to 131, and B runs the line from 100 on.
-    private func taken(_ takeover: Int64?, _ change: (inout History) -> Void = { _ in }) -> [String] {
-        found(takeover: takeover) { history in
-            history.freezes = [.init(process: "A", from: 31, to: 131)]
-            history.runs[1] = run("A", 1, 30, 135, "success")
-            history.runs[2] = run("B", 1, 100, 110, "success")
-            history.runs.append(run("B", 2, 120, 125, "success"))
-            change(&history)
-        }
-    }
-
-    @Test("A process that stood still for longer than its lease has lost its queues, and settles nothing")
-    func fencing() {
-        expect(in: taken(60))
-        expect("overlap", in: taken(70))
-        expect("overlap", in: taken(nil))
-        // What A says settles nothing: without B's success the line is lost.
-        expect("inversion", in: taken(60) { $0.runs[2].outcome = "retry" })
-        // It may have stood still behind the end, before it was settled.
-        let late = taken(60) { history in
-            history.runs[1].end = 31
-            history.freezes[0].from = 32
-        }
-        expect(in: late)
-        expect(
-            "repeats",
-            in: taken(69) { history in
-                history.runs[1].end = 31
-                history.freezes[0].from = 32
-            }
-        )
-        // Nor does it excuse two handlers in A itself.
-        expect("overlap", in: taken(60) { $0.runs[4].process = "A" })
-    }
-
-    @Test("A lease that was renewed late is over earlier, for a process that goes on as another")
-    func lateRenewal() {
-        func taken(_ takeover: Int64, epoch: Int64) -> [String] {
-            self.taken(takeover) { $0.runs[3] = run("A", 3, 140, 150, "success", epoch: epoch) }
-        }
-        expect(in: taken(70, epoch: 1))
-        expect("overlap", in: taken(70, epoch: 0))
-        expect("overlap", in: taken(140, epoch: 1))
-    }
-
-    @Test("A run that was claimed before its process stood still may begin behind that, and no other one")
-    func heldUp() {
-        func held(_ change: (inout History) -> Void = { _ in }) -> [String] {
-            taken(60) { history in
-                history.runs[1] = run("A", 1, 132, 135, "success")
-                history.runs[2].end = 133
-                history.runs[4] = run("B", 2, 140, 145, "success")
-                change(&history)
-            }
-        }
-        expect(in: held())
-        // It has begun anew since.
-        expect("overlap", in: held { $0.runs[1].claim = 1 << 32 })
-        let late: Int64 = 1_000_000_000 + 132
-        expect(
-            "overlap",
-            in: held { history in
-                history.runs[1] = run("A", 1, late, late + 5, "success")
-                history.runs[2].end = late + 1
-                history.runs[4] = run("B", 2, late + 10, late + 11, "success")
-            }
-        )
     }
 }
 

@@ -14,8 +14,8 @@ protocol HistorySite: Sendable {
     func prepare() async throws
     /// Cuts a worker off for a time, if it can be, and returns when.
     func cutOff(_ worker: Int, _ random: inout Seeded) async throws -> History.Freeze?
-    /// Disturbs all workers until a time, if it can.
-    func disturb(until end: Int64, _ random: inout Seeded) async throws
+    /// Disturbs all workers until a time, if it can, and returns when none of them could go on.
+    func disturb(until end: Int64, _ random: inout Seeded) async throws -> [History.Freeze]
     /// What handlers have left, in the order of the commits.
     func effects() async throws -> [History.Effect]
     /// The actions of the application's messages, by line.
@@ -52,7 +52,7 @@ struct FileSite: HistorySite {
 
     func prepare() throws { try connection().execute(Self.tables) }
     func cutOff(_ worker: Int, _ random: inout Seeded) -> History.Freeze? { nil }
-    func disturb(until end: Int64, _ random: inout Seeded) {}
+    func disturb(until end: Int64, _ random: inout Seeded) -> [History.Freeze] { [] }
 
     func effects() throws -> [History.Effect] {
         try connection().prepare("SELECT line, process, run FROM effects ORDER BY id")

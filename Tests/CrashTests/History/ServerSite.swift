@@ -77,16 +77,20 @@ struct ServerSite: HistorySite {
         return History.Freeze(process: "", from: from, to: Workers.now())
     }
 
-    func disturb(until end: Int64, _ random: inout Seeded) async throws {
+    func disturb(until end: Int64, _ random: inout Seeded) async throws -> [History.Freeze] {
         var turn = 0
+        var outages: [History.Freeze] = []
         while true {
             try await Workers.pass(.milliseconds(Int.random(in: 500...3_000, using: &random)))
-            guard Workers.now() < end else { return }
+            guard Workers.now() < end else { return outages }
             turn += 1
+            let from = Workers.now()
             if turn % 8 == 4, hasSmallDisk {
                 try await fillDisk(&random)
+                outages.append(History.Freeze(process: "", from: from, to: Workers.now()))
             } else if turn % 4 == 2 {
                 try await perform(.crash)
+                outages.append(History.Freeze(process: "", from: from, to: Workers.now()))
                 counts.crashes.withLock { $0 += 1 }
             } else {
                 let ended = try await answer(

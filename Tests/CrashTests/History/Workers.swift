@@ -30,11 +30,13 @@ struct Workers {
         var kills: [History.Process: Int64] = [:]
         var freezes: [History.Freeze] = []
         var cuts: [History.Freeze] = []
+        var outages: [History.Freeze] = []
 
         mutating func add(_ others: Disturbances) {
             kills.merge(others.kills) { first, _ in first }
             freezes += others.freezes
             cuts += others.cuts
+            outages += others.outages
         }
     }
 
@@ -58,8 +60,8 @@ struct Workers {
             for index in 0..<count { group.addTask { try await live(index, until: end) } }
             group.addTask {
                 var random = Seeded(state: seed)
-                if isDisturbed { try await site.disturb(until: end, &random) }
-                return Disturbances()
+                let outages = isDisturbed ? try await site.disturb(until: end, &random) : []
+                return Disturbances(outages: outages)
             }
             return try await group.reduce(into: Disturbances()) { $0.add($1) }
         }
@@ -67,7 +69,7 @@ struct Workers {
         #expect(status == .exited(0), "the last worker, seed \(seed)")
         var history = try input()
         (history.kills, history.freezes) = (disturbances.kills, disturbances.freezes)
-        history.cuts = disturbances.cuts
+        (history.cuts, history.outages) = (disturbances.cuts, disturbances.outages)
         for name in try FileManager.default.contentsOfDirectory(atPath: site.folder).sorted() {
             try history.read(String(contentsOfFile: site.folder + "/" + name, encoding: .utf8), of: name)
         }
@@ -82,7 +84,8 @@ struct Workers {
         let stops = history.freezes.map { "stop\t\($0.process)\t\($0.from)\t\($0.to)\n" }
         let kills = history.kills.map { "kill\t\($0.key)\t\($0.value)\n" }
         let cuts = history.cuts.map { "cut\t\($0.process)\t\($0.from)\t\($0.to)\n" }
-        let text = (stops + cuts + kills).joined()
+        let outages = history.outages.map { "outage\t\($0.from)\t\($0.to)\n" }
+        let text = (stops + cuts + outages + kills).joined()
         try text.write(toFile: site.folder + "/disturbances", atomically: true, encoding: .utf8)
         try FileManager.default.copyItem(atPath: site.folder, toPath: target + "/\(seed)")
     }
