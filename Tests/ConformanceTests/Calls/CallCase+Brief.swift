@@ -31,6 +31,7 @@ extension CallCase {
                 try await site.broker.statuses(in: [.retry]).count == 2
             }
             await site.note("one") { try await site.broker.retryNow(queues: ["a", "a", "c"]) }
+            try await site.settle()
             await site.note("none") { try await site.broker.retryNow(queues: []) }
         },
         CallCase("runNow(_:includingRetries:)", "without batches") { site in

@@ -96,6 +96,7 @@ extension CallCase {
             try await site.broker.hold("q/*", by: "me", reason: "", for: nil)
             try await site.begin()
             await site.note("wait") { try await site.broker.waitUntilIdle(pattern) }
+            try await site.settle()
         }
     }
 
