@@ -288,6 +288,26 @@ struct PostgresFaultTests {
         await sql.close()
     }
 
+    @Test("G14: nothing of a transaction runs on another connection when its own is lost")
+    func lostTransaction() async throws {
+        let site = try site()
+        let (server, connection) = (site.server, connection(site))
+        let table = "stray_\(UInt32.random(in: 0 ... .max))"
+        await #expect(throws: PostgresFailure.self) {
+            try await connection.transaction { transaction throws(PostgresFailure) in
+                let backend = try transaction.call("SELECT pg_backend_pid() AS pid").first?["pid"] ?? ""
+                do {
+                    try server.execute("SELECT pg_terminate_backend(\(backend), 60000)")
+                } catch { throw .unsuitable("\(error)") }
+                _ = try transaction.call("CREATE TABLE public.\(table) ()")
+            }
+        }
+        // The next call has a connection of its own again.
+        let found = try await connection.call("SELECT to_regclass($1) IS NULL AS none", ["public.\(table)"])
+        #expect(found.first?.flag("none") == true)
+        await connection.close()
+    }
+
     @Test("Errors say who refuses, and our own have no number")
     func texts() async throws {
         let site = try site()

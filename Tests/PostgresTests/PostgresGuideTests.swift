@@ -144,7 +144,7 @@ struct PostgresGuideTests {
                 "DATABASE app",
                 with: "DATABASE \(name)"
             )
-            try await connection.execute(script: String(sql))
+            _ = try await connection.call(String(sql))
         }
         await connection.close()
         let url = server.url.replacing("postgres?", with: "\(name)?").replacing(
@@ -177,12 +177,17 @@ struct PostgresGuideTests {
         let connection = PostgresConnection(PostgresAddress(url: server.url, schema: name))
         let blocks = try Self.blocks("sql").dropFirst()
         #expect(blocks.count == 7)
-        try await connection.execute(script: "CREATE ROLE \(name) LOGIN;" + script(blocks[1]))
+        func execute(_ script: String) async throws {
+            try await connection.transaction { transaction throws(PostgresFailure) in
+                try transaction.execute(script: script)
+            }
+        }
+        try await execute("CREATE ROLE \(name) LOGIN;" + script(blocks[1]))
         var options = PostgresOptions()
         options.schema = name
         let owner = server.url.replacing("user=postgres", with: "user=\(name)")
         let broker = try await Broker(postgres: owner, server: options)
-        for block in blocks.dropFirst() { try await connection.execute(script: script(block)) }
+        for block in blocks.dropFirst() { try await execute(script(block)) }
         #expect(try await broker.actionCount() == 1)
         await connection.close()
         await broker.close()

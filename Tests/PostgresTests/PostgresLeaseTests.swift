@@ -112,7 +112,7 @@ struct PostgresLeaseTests {
         let run = Task { try await broker.run() }
         _ = try await log.wait(forCount: 1)
         let operating = PostgresConnection(PostgresAddress(url: site.server.url, schema: site.schema))
-        try await operating.execute(script: "BEGIN")
+        _ = try await operating.call("BEGIN")
         _ = try await operating.call("SELECT @sluice_set_tag($1, 't')", ["\(held[1])"])
         mayEnd.send()
         // For longer than the lease.
@@ -125,7 +125,7 @@ struct PostgresLeaseTests {
         #expect(!log.elements.contains("held 2"))
         let backends = "SELECT count(*) AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         try await #expect(operating.call(backends).first?.integer("count") == 0)
-        try await operating.execute(script: "COMMIT")
+        _ = try await operating.call("COMMIT")
         try await until { log.elements.last == "held 2" }
         await broker.stop(grace: .zero)
         try await run.value
@@ -154,7 +154,7 @@ struct PostgresLeaseTests {
         let run = Task { try await broker.run() }
         _ = try await log.wait(forCount: count)
         let operating = PostgresConnection(PostgresAddress(url: site.server.url, schema: site.schema))
-        try await operating.execute(script: "BEGIN")
+        _ = try await operating.call("BEGIN")
         _ = try await operating.call("SELECT queue_id FROM @sluice_lane_rows FOR UPDATE")
         mayEnd.send()
         try await until {
@@ -164,7 +164,7 @@ struct PostgresLeaseTests {
         await broker.stop(grace: .zero)
         try await run.value
         try await #expect(broker.actionCount() == count)
-        try await operating.execute(script: "COMMIT")
+        _ = try await operating.call("COMMIT")
         await operating.close()
         await broker.close()
     }
@@ -248,20 +248,20 @@ struct PostgresLeaseTests {
         let (far, near) = (try await broker(isBehindProxy: true), try await broker())
         let name = site.schema
         // The first two questions are refused, as on a full disk: a question leaves an empty row.
-        try await near.serverEngine.calls.execute(
-            script: """
-                CREATE SEQUENCE \(name).questions;
-                CREATE FUNCTION \(name).refuse_twice() RETURNS trigger LANGUAGE plpgsql AS $$
-                BEGIN
-                    IF nextval('\(name).questions') < 3 THEN
-                        RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'there is no room';
-                    END IF;
-                    RETURN NEW;
-                END
-                $$;
-                CREATE TRIGGER no_room BEFORE INSERT ON \(name).sluice_token_rows
-                FOR EACH ROW WHEN (NEW.ids = '{}') EXECUTE FUNCTION \(name).refuse_twice();
-                """
+        try site.server.execute(
+            """
+            CREATE SEQUENCE \(name).questions;
+            CREATE FUNCTION \(name).refuse_twice() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF nextval('\(name).questions') < 3 THEN
+                    RAISE EXCEPTION USING ERRCODE = '53100', MESSAGE = 'there is no room';
+                END IF;
+                RETURN NEW;
+            END
+            $$;
+            CREATE TRIGGER no_room BEFORE INSERT ON \(name).sluice_token_rows
+            FOR EACH ROW WHEN (NEW.ids = '{}') EXECUTE FUNCTION \(name).refuse_twice();
+            """
         )
         proxy.loseAnswer(with: "refusal")
         let receipt = try await far.enqueue(Note("a"))

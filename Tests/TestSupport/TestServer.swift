@@ -36,6 +36,19 @@ package final class TestServer: Sendable {
     /// The address of a database of the server.
     package var url: String { "postgresql:///postgres?host=\(folder)&user=postgres" }
 
+    /// Has `psql` execute statements.
+    package func execute(_ sql: String) throws {
+        let psql = Process()
+        psql.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        psql.arguments = ["psql", url, "-AtqX", "-v", "ON_ERROR_STOP=1", "-c", sql]
+        psql.standardOutput = FileHandle.nullDevice
+        try psql.run()
+        psql.waitUntilExit()
+        guard psql.terminationStatus == 0 else { throw StatementRefused(sql: sql) }
+    }
+
+    package struct StatementRefused: Error { let sql: String }
+
     /// The address of the server and of its standby: of the one that is written to.
     package var urlOfBoth: String {
         "postgresql:///postgres?host=\(folder),\(folder)&port=5432,5433&user=postgres"

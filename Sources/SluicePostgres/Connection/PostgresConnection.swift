@@ -54,13 +54,23 @@ actor PostgresConnection {
         }
     }
 
-    /// Has the server execute a script of several statements without parameters, as one transaction.
-    func execute(script: String) throws(PostgresFailure) {
-        let link = try connected()
+    /// Has the server execute several statements in one transaction, on one connection.
+    ///
+    /// If that is lost, the next statement fails: on another connection it would run alone, with other settings.
+    ///
+    /// - Parameter body: It is called on this connection's queue; an error rolls the transaction back.
+    func transaction<Output: Sendable>(
+        _ body: @Sendable (PostgresTransaction) throws(PostgresFailure) -> Output
+    ) throws(PostgresFailure) -> Output {
+        let transaction = PostgresTransaction(link: try connected(), address: address)
         do throws(PostgresFailure) {
-            try link.execute(script: script)
+            _ = try transaction.call("BEGIN")
+            let output = try body(transaction)
+            _ = try transaction.call("COMMIT")
+            return output
         } catch {
-            if error.endsConnection { lose() }
+            // Without its rollback the connection cannot be used any more.
+            if error.endsConnection || (try? transaction.call("ROLLBACK")) == nil { lose() }
             throw error
         }
     }
@@ -106,6 +116,23 @@ actor PostgresConnection {
         link?.finish()
         link = nil
     }
+}
+
+/// The statements of one transaction, in turn: see ``PostgresConnection/transaction(_:)``.
+struct PostgresTransaction {
+    fileprivate let link: PostgresLink
+    fileprivate let address: PostgresAddress
+
+    func call(
+        _ sql: String,
+        _ parameters: [String?] = [],
+        within limit: Duration = .seconds(60)
+    ) throws(PostgresFailure) -> PostgresRows {
+        try link.call(address.qualified(sql), parameters, within: limit)
+    }
+
+    /// Executes a script of several statements without parameters.
+    func execute(script: String) throws(PostgresFailure) { try link.execute(script: script) }
 }
 
 /// An identifier as SQL has it.

@@ -12,7 +12,9 @@ enum PostgresSchema {
     ) async throws(PostgresFailure) {
         let steps = Migration.postgres
         try await checkSettings(connection)
-        var version = try await version(connection, schema)
+        var version = try await connection.transaction { transaction throws(PostgresFailure) in
+            try Self.version(transaction, schema)
+        }
         if !makesMissing, version ?? 0 < steps.count {
             throw .schemaMissing(
                 version.map { "it has \($0) of \(steps.count) steps; the next broker that runs updates it" }
@@ -61,15 +63,15 @@ enum PostgresSchema {
 
     /// How many steps the schema has; `nil` if it has no table of them.
     private static func version(
-        _ connection: PostgresConnection,
+        _ transaction: PostgresTransaction,
         _ schema: String
-    ) async throws(PostgresFailure) -> Int? {
-        let known = try await connection.call(
+    ) throws(PostgresFailure) -> Int? {
+        let known = try transaction.call(
             "SELECT to_regclass($1) IS NOT NULL AS known",
             ["\(quoted(schema)).sluice_migrations"]
         )
         guard known.first?.flag("known") == true else { return nil }
-        let rows = try await connection.call(
+        let rows = try transaction.call(
             "SELECT coalesce(max(version), 0) AS version FROM @sluice_migrations"
         )
         return Int(rows.first?.integer("version") ?? 0)
@@ -111,27 +113,21 @@ enum PostgresSchema {
         _ connection: PostgresConnection,
         _ schema: String
     ) async throws(PostgresFailure) -> Int {
-        _ = try await connection.call("BEGIN")
-        do throws(PostgresFailure) {
-            _ = try await connection.call(
+        try await connection.transaction { transaction throws(PostgresFailure) in
+            _ = try transaction.call(
                 "LOCK TABLE @sluice_migrations IN EXCLUSIVE MODE",
                 within: .seconds(600)
             )
-            let made = try await version(connection, schema) ?? 0
-            if made < steps.count {
-                let path = "\(quoted(schema)), pg_temp"
-                _ = try await connection.call("SELECT set_config('search_path', $1, true)", [path])
-                try await connection.execute(script: steps[made].sql)
-                _ = try await connection.call(
-                    "INSERT INTO @sluice_migrations (version, applied_at) VALUES ($1, clock_timestamp())",
-                    ["\(made + 1)"]
-                )
-            }
-            _ = try await connection.call("COMMIT")
-            return min(made + 1, max(made, steps.count))
-        } catch {
-            if !error.endsConnection { _ = try? await connection.call("ROLLBACK") }
-            throw error
+            let made = try version(transaction, schema) ?? 0
+            guard made < steps.count else { return made }
+            let path = "\(quoted(schema)), pg_temp"
+            _ = try transaction.call("SELECT set_config('search_path', $1, true)", [path])
+            try transaction.execute(script: steps[made].sql)
+            _ = try transaction.call(
+                "INSERT INTO @sluice_migrations (version, applied_at) VALUES ($1, clock_timestamp())",
+                ["\(made + 1)"]
+            )
+            return made + 1
         }
     }
 }

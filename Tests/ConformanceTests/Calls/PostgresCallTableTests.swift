@@ -60,8 +60,6 @@ private final class Schemas: Sendable {
         guard let schema = free.withLock({ $0.popLast() }) else {
             return "calls_\(UInt64.random(in: 0 ... .max))"
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         let empty = """
             DO $$ BEGIN
                 EXECUTE (SELECT 'TRUNCATE ' || string_agg(format('%I.%I', schemaname, tablename), ', ')
@@ -72,10 +70,7 @@ private final class Schemas: Sendable {
                 FROM pg_sequences WHERE schemaname = '\(schema)';
             END $$
             """
-        process.arguments = ["psql", server.url, "-AtqX", "-v", "ON_ERROR_STOP=1", "-c", empty]
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        try server.execute(empty)
         return schema
     }
 
