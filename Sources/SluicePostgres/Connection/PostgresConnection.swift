@@ -56,7 +56,7 @@ actor PostgresConnection {
 
     /// Has the server execute several statements in one transaction, on one connection.
     ///
-    /// If that is lost, the next statement fails: on another connection it would run alone, with other settings.
+    /// If that is lost, the next statement fails: on another one it would run alone, with other settings.
     ///
     /// - Parameter body: It is called on this connection's queue; an error rolls the transaction back.
     func transaction<Output: Sendable>(
@@ -116,23 +116,6 @@ actor PostgresConnection {
         link?.finish()
         link = nil
     }
-}
-
-/// The statements of one transaction, in turn: see ``PostgresConnection/transaction(_:)``.
-struct PostgresTransaction {
-    fileprivate let link: PostgresLink
-    fileprivate let address: PostgresAddress
-
-    func call(
-        _ sql: String,
-        _ parameters: [String?] = [],
-        within limit: Duration = .seconds(60)
-    ) throws(PostgresFailure) -> PostgresRows {
-        try link.call(address.qualified(sql), parameters, within: limit)
-    }
-
-    /// Executes a script of several statements without parameters.
-    func execute(script: String) throws(PostgresFailure) { try link.execute(script: script) }
 }
 
 /// An identifier as SQL has it.
