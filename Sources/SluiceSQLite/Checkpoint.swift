@@ -108,9 +108,6 @@ extension Connection {
         return true
     }
 
-    /// Waits a millisecond, as SQLite does between two tries to get a lock.
-    package static func pause(milliseconds: Int32 = 1) { sqlite3_sleep(milliseconds) }
-
     /// The target of the WAL hook, a C function without context of its own.
     final class WALFrameCounter {
         var frames = 0

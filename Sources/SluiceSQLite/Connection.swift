@@ -24,6 +24,7 @@ package final class Connection {
     let handle: OpaquePointer
     /// The path it was opened with, or `:memory:`.
     package let path: String
+    private let vfs: String?
     private let statements = StatementCache()
     private var isOpen = true
     /// The busy handler's settings, which live as long as the connection; `nil` for a borrowed handle.
@@ -62,11 +63,10 @@ package final class Connection {
             throw error
         }
         self.handle = handle
-        self.path = path
+        (self.path, self.vfs) = (path, vfs)
         let patience = UnsafeMutablePointer<csqlite_patience>.allocate(capacity: 1)
-        patience.initialize(to: csqlite_patience(limit_ns: 0, start_ns: 0))
+        csqlite_begin_patience(handle, patience)
         self.patience = patience
-        setPatience()
     }
 
     /// Borrows a connection of other code, and never closes it.
@@ -78,7 +78,12 @@ package final class Connection {
         forks = ForkCounter.current
         self.handle = handle
         path = sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? ""
-        patience = nil
+        (vfs, patience) = (nil, nil)
+    }
+
+    /// Opens the database of another connection, by the same VFS.
+    package convenience init(beside other: Connection, mode: Mode) throws(SQLiteError) {
+        try self.init(path: other.path, mode: mode, vfs: other.vfs)
     }
 
     deinit {
@@ -206,6 +211,12 @@ package final class Connection {
     func setPatience() {
         // Fails only for an invalid connection.
         if let patience { _ = csqlite_set_patience(handle, patience) }
+    }
+
+    /// Waits a moment, by the clock by which it waits for locks.
+    package func pause(_ duration: Duration = .milliseconds(1)) {
+        guard let clock = patience?.pointee.clock else { return }
+        clock.sleep_ns(clock.context, Int64(duration / .nanoseconds(1)))
     }
 
     /// Refuses writes to the schema's own tables and to shadow tables, and double-quoted string literals.

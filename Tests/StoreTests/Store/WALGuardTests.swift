@@ -190,7 +190,7 @@ struct WALGuardTests {
             case .commits: if task == nil { task = Task { _ = try await store.add("b") } }
             case .rests: _ = store.writer.rest()
             }
-            Connection.pause()
+            foreign.pause()
             return ContinuousClock.now < deadline
         }
         #expect(result.frames == 0 && !result.wasBlocked)

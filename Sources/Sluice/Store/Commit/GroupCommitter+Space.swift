@@ -50,7 +50,7 @@ extension GroupCommitter {
     private func copyIntoReserve() throws -> Bool {
         guard let reserve else { return false }
         // Otherwise commits of other processes, and other programs' SQL, would take what the reserve gives.
-        let holder = try mutant("guarded reserve") ? nil : Connection(path: connection.path, mode: .write)
+        let holder = try mutant("guarded reserve") ? nil : Connection(beside: connection, mode: .write)
         defer { holder?.close() }
         holder?.setBusyTimeout(WALGuard.patience)
         do { try holder?.beginImmediate() } catch {

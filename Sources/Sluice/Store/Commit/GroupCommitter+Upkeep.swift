@@ -85,7 +85,7 @@ extension GroupCommitter {
         if !hasMore && isUnderWay { trouble.askForCheckpoint() }
         space = hasMore ? .isUnderWay : .none
         // One step follows the other: who tries to get the lock now and then must find it free.
-        if hasMore { Connection.pause() }
+        if hasMore { connection.pause() }
     }
 
     /// Copies the WAL into the database, as far as readers allow; a failure only leaves the WAL longer.

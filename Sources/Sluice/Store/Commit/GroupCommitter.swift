@@ -281,7 +281,7 @@ final class GroupCommitter {
             guard place.now < deadline else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
-            Connection.pause(milliseconds: Int32(WALGuard.patience / .milliseconds(1)))
+            connection.pause(WALGuard.patience)
         }
         // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
         if !mutant("synced cut") { try connection.syncWAL() }

@@ -233,7 +233,7 @@ final class WALGuard {
                 return true
             }
             if place.now < deadline {
-                Connection.pause()
+                connection.pause()
                 return true
             }
             // It continues, perhaps without the write lock.
@@ -285,7 +285,7 @@ final class WALGuard {
         let deadline = place.now + Self.closePatience
         // An error releases it too: the close must not fail for that.
         while pin.isHeld, place.now < deadline, (try? connection.isOtherCheckpointing()) == true {
-            Connection.pause()
+            connection.pause()
         }
         pin.close()
     }
