@@ -35,7 +35,12 @@ extension CrashChild {
     private static func makeFaults(_ name: String, forEver: Bool, _ points: Int, _ seed: UInt64) async throws
     {
         guard let source = FaultSource(name) else { throw CrashChildError.usage }
-        let calls = try await suffer(from: source, at: nil, forEver: false).calls
+        // The fewer of two: once it may have waited for a lock, and asked for it thousands of times.
+        let counts = [
+            try await suffer(from: source, at: nil, forEver: false).calls,
+            try await suffer(from: source, at: nil, forEver: false).calls,
+        ]
+        let calls = min(counts[0], counts[1])
         let count = points == 0 ? calls : min(points, calls)
         var (faults, reached, missed) = (0, 0, 0)
         var errors: [String: Int] = [:]
