@@ -244,6 +244,14 @@ let package = Package(
             dependencies: [libpq, "SluiceSQLite", "Sluice", "SluicePostgres", "TestSupport"],
             path: "Tests/HistoryWorker"
         ),
+        // A simulated machine whose processes, disk and clocks a seed decides; its disk is in C.
+        .target(name: "WorldDisk", dependencies: ["CSluiceSQLite"], path: "Tests/WorldDisk"),
+        .executableTarget(
+            name: "World",
+            dependencies: ["WorldDisk", "SluiceSQLite", "Sluice"],
+            path: "Tests/World"
+        ),
+        .testTarget(name: "WorldTests", dependencies: ["TestSupport", "World"]),
         // Writes to the engine's file by way of GRDB; without the trait it says that it cannot.
         .executableTarget(
             name: "PoolWriter",

@@ -56,7 +56,7 @@ public struct BrokerOptions: Sendable {
     /// Without one, a lone caller commits on its own thread: see <doc:ExecutionContexts>. Do not block it,
     /// such as by ``Broker/enqueueBlocking(_:_:notBefore:)``.
     public var engineQueue: DispatchQueue? { didSet { engine = EngineContext(engineQueue) } }
-    private(set) var engine = EngineContext(nil)
+    package var engine = EngineContext(nil)
     /// Code around every enqueue and every attempt, the outermost first; none by default.
     public var middleware: [any Middleware] = []
 

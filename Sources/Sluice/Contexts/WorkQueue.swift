@@ -12,7 +12,7 @@ package protocol WorkQueue: AnyObject, Sendable {
 
 extension WorkQueue {
     /// Runs work on the queue, and returns its result.
-    func run<Output: Sendable>(_ work: @escaping @Sendable () -> Output) async -> Output {
+    package func run<Output: Sendable>(_ work: @escaping @Sendable () -> Output) async -> Output {
         await withCheckedContinuation { continuation in
             add { continuation.resume(returning: work()) }
         }

@@ -5,6 +5,7 @@ import SluiceTestKit
 import Subprocess
 import Synchronization
 import SystemPackage
+import TestSupport
 import Testing
 
 /// Processes on one file or server that enqueue real conversations and run them, and are killed and stopped.

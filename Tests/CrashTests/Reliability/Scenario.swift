@@ -3,6 +3,7 @@ import Foundation
 import SluiceTestKit
 import Subprocess
 import SystemPackage
+import TestSupport
 import Testing
 
 /// The process that works through the scenario of `Tests/CrashChild`.

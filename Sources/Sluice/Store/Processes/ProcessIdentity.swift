@@ -13,6 +13,8 @@ package struct ProcessIdentity: Sendable, Hashable {
     /// empty if the system does not provide them.
     package let mark: String
 
+    package init(pid: Int64, mark: String) { (self.pid, self.mark) = (pid, mark) }
+
     package static var current: ProcessIdentity { of(Int64(getpid())) }
 
     package static func of(_ pid: Int64) -> ProcessIdentity {

@@ -1,10 +1,9 @@
-#if CommandLineTool
-import Foundation
+internal import Foundation
 
 /// The executables that were built with these tests.
-enum BuiltProducts {
+package enum BuiltProducts {
     /// The path of one of them: they stand beside the test runner.
-    static func path(of name: String) -> String {
+    package static func path(of name: String) -> String {
         let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
         let runner =
             bundle.map { URL(fileURLWithPath: $0.bundlePath) }
@@ -12,4 +11,3 @@ enum BuiltProducts {
         return runner.deletingLastPathComponent().appendingPathComponent(name).path
     }
 }
-#endif

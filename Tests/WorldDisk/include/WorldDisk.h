@@ -1,0 +1,54 @@
+#ifndef WORLD_DISK_H
+#define WORLD_DISK_H
+
+/// The disk of a simulated world: a VFS of SQLite (<https://www.sqlite.org/vfs.html>) for each of its processes.
+///
+/// What is read and written goes to the system's files. Locks and shared memory are the world's own, since its
+/// processes are one process of the system. Strictly one thread runs at a time: nothing here is locked.
+struct world_disk;
+/// The files, locks and mappings of one process.
+struct world_process;
+
+/// What the world does for a process that makes a call; `context` is the process's.
+struct world_calls {
+    /// Lets others run. It returns when the process may go on, or is dead.
+    void (*step)(void *context);
+    /// Waits by the world's time, which nobody sets, and tells it, in nanoseconds.
+    void (*sleep)(void *context, long long nanoseconds);
+    long long (*uptime)(void *context);
+    /// The process's wall clock, in milliseconds since 1970.
+    long long (*time)(void *context);
+};
+
+/// Decides, by the world's seed, about a write that was not synced: a number below `bound`.
+typedef unsigned (*world_choice)(void *context, unsigned bound);
+
+struct world_disk *world_disk_create(void);
+void world_disk_destroy(struct world_disk *);
+
+/// Makes so many more calls take no step.
+void world_disk_set_quiet(struct world_disk *, int calls);
+
+/// Makes a process, and registers its VFS under a name, which is copied; null when SQLite refuses.
+struct world_process *world_process_create(
+    struct world_disk *, const char *name, struct world_calls calls, void *context
+);
+
+/// Ends a process as a kill does: its locks are dropped, its files closed, and all its calls fail from now on.
+void world_process_kill(struct world_process *);
+
+/// Lets so many of its next syncs fail; a negative number is all.
+void world_process_fail_syncs(struct world_process *, int count);
+
+/// Lets its files be written within their length alone, as on a full disk; 0 ends it.
+void world_process_set_full(struct world_process *, int is_full);
+
+/// Unregisters the VFS of a process that has no open file.
+void world_process_destroy(struct world_process *);
+
+/// Ends the power: of each write since the last sync of its file it is chosen whether it is kept, lost or torn.
+///
+/// All processes must be dead. Returns how many writes were lost or torn; negative when the system refuses.
+int world_disk_lose_power(struct world_disk *, world_choice, void *context);
+
+#endif

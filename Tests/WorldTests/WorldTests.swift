@@ -1,0 +1,54 @@
+#if CommandLineTool && os(Linux)
+import Foundation
+import TestSupport
+import Testing
+
+/// Worlds by seed: see `Tests/World`.
+///
+/// `SLUICE_SEED` runs the world of one seed, and prints what happened in it. `SLUICE_WORLD_SECONDS` says for
+/// how long new ones are run.
+@Suite("Worlds by seed", .watched(minutes: 30)) struct WorldTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let seed = environment["SLUICE_SEED"].flatMap { UInt64($0) }
+    private static let seconds = environment["SLUICE_WORLD_SECONDS"].flatMap { Int($0) } ?? 10
+
+    private struct Answer {
+        let text: String
+        let status: Int32
+    }
+
+    private static func run(_ arguments: [String]) async throws -> Answer {
+        try await onOwnThread {
+            let world = Process()
+            world.executableURL = URL(fileURLWithPath: BuiltProducts.path(of: "World"))
+            world.arguments = arguments
+            // Dictionaries have one order for one seed.
+            world.environment = environment.merging(["SWIFT_DETERMINISTIC_HASHING": "1"]) { $1 }
+            let output = Pipe()
+            world.standardOutput = output
+            try world.run()
+            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+            world.waitUntilExit()
+            return Answer(text: text, status: world.terminationStatus)
+        }
+    }
+
+    @Test("G1 to G6, G8: nothing is lost, doubled or out of order, whatever is done to processes and disk")
+    func worlds() async throws {
+        let first = Self.seed ?? UInt64.random(in: 0..<1 << 48)
+        let answer = try await Self.run(
+            Self.seed == nil ? ["\(first)", "for", "\(Self.seconds)"] : ["\(first)", "1", "trace"]
+        )
+        #expect(answer.status == 0, "\(answer.text)")
+        if Self.seed != nil { print(answer.text) }
+    }
+
+    @Test("The same seed gives the same steps", arguments: [1, 7, 42])
+    func isRepeatable(seed: Int) async throws {
+        let answers = try await [
+            Self.run(["\(seed)", "1", "trace"]), Self.run(["\(seed)", "1", "trace"]),
+        ]
+        #expect(answers[0].text == answers[1].text && answers[0].text.count > 1_000)
+    }
+}
+#endif
