@@ -48,8 +48,7 @@ actor PostgresConnection {
             }
             return try link.call(address.qualified(sql), parameters, within: limit)
         } catch {
-            if error.isReadOnly { wantsToWrite = true }
-            if error.endsConnection { lose() }
+            failed(error)
             throw error
         }
     }
@@ -69,8 +68,9 @@ actor PostgresConnection {
             _ = try transaction.call("COMMIT")
             return output
         } catch {
+            failed(error)
             // Without its rollback the connection cannot be used any more.
-            if error.endsConnection || (try? transaction.call("ROLLBACK")) == nil { lose() }
+            if !error.endsConnection, (try? transaction.call("ROLLBACK")) == nil { lose() }
             throw error
         }
     }
@@ -110,6 +110,11 @@ actor PostgresConnection {
         let link = try PostgresLink(address)
         self.link = link
         return link
+    }
+
+    private func failed(_ error: PostgresFailure) {
+        if error.isReadOnly { wantsToWrite = true }
+        if error.endsConnection { lose() }
     }
 
     private func lose() {
