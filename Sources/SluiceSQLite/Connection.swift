@@ -215,8 +215,10 @@ package final class Connection {
 
     /// Waits a moment, by the clock by which it waits for locks.
     package func pause(_ duration: Duration = .milliseconds(1)) {
-        guard let clock = patience?.pointee.clock else { return }
-        clock.sleep_ns(clock.context, Int64(duration / .nanoseconds(1)))
+        let nanoseconds = Int64(duration / .nanoseconds(1))
+        // A borrowed connection has its owner's patience.
+        guard let clock = patience?.pointee.clock else { return csqlite_system_sleep(nil, nanoseconds) }
+        clock.sleep_ns(clock.context, nanoseconds)
     }
 
     /// Refuses writes to the schema's own tables and to shadow tables, and double-quoted string literals.
