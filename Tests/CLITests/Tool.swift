@@ -35,13 +35,7 @@ enum Tool {
     }
 
     /// The built tool: beside the test runner, or of the build that is chosen.
-    static let path: String = {
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
-        let runner =
-            bundle.map { URL(fileURLWithPath: $0.bundlePath) }
-            ?? URL(fileURLWithPath: ProcessInfo.processInfo.arguments[0])
-        return ChosenBuild.folder(beside: runner).appendingPathComponent("sluice").path
-    }()
+    static let path = ChosenBuild.path(of: "sluice")
 
     private static let limit = 16 * 1_024 * 1_024
 

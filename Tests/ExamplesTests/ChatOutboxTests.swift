@@ -190,10 +190,7 @@ extension ChatOutboxTests {
 
     /// The program lies beside the tests.
     private static var program: Executable {
-        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
-        let neighbour = URL(fileURLWithPath: tests ?? CommandLine.arguments[0])
-        let path = neighbour.deletingLastPathComponent().appendingPathComponent("sluice-chat-outbox").path
-        return .path(FilePath(path))
+        .path(FilePath(BuiltProducts.path(of: "sluice-chat-outbox")))
     }
 }
 

@@ -86,10 +86,6 @@ struct DemoTests {
     }
 
     /// The program lies beside the tests.
-    private static var program: String {
-        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
-        let neighbour = URL(fileURLWithPath: tests ?? CommandLine.arguments[0])
-        return ChosenBuild.folder(beside: neighbour).appendingPathComponent("sluice-demo").path
-    }
+    private static let program = ChosenBuild.path(of: "sluice-demo")
 }
 #endif

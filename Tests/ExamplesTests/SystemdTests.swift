@@ -28,11 +28,7 @@ import Testing
     }
 
     /// The built tool; it stands beside the tests.
-    private static var builtTool: String {
-        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
-        let neighbour = URL(fileURLWithPath: tests ?? CommandLine.arguments[0])
-        return neighbour.deletingLastPathComponent().appendingPathComponent("sluice").path
-    }
+    private static let builtTool = BuiltProducts.path(of: "sluice")
 
     /// Runs a program to its end, and returns its standard output.
     private static func run(

@@ -110,12 +110,7 @@ import Testing
     }
 
     /// The program lies beside the tests.
-    private static var program: Executable {
-        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
-        let neighbour = URL(fileURLWithPath: tests ?? CommandLine.arguments[0])
-        let path = neighbour.deletingLastPathComponent().appendingPathComponent("TutorialOutbox").path
-        return .path(FilePath(path))
-    }
+    private static var program: Executable { .path(FilePath(BuiltProducts.path(of: "TutorialOutbox"))) }
 }
 
 /// A terminal session of the tutorial that has one statement for `sqlite3`, and its answer.

@@ -48,10 +48,6 @@ struct MatrixTests {
     }
 
     /// The program lies beside the tests.
-    private static var program: String {
-        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundlePath
-        let neighbour = URL(fileURLWithPath: tests ?? CommandLine.arguments[0])
-        return neighbour.deletingLastPathComponent().appendingPathComponent("sluice-matrix-outbox").path
-    }
+    private static let program = BuiltProducts.path(of: "sluice-matrix-outbox")
 }
 #endif
