@@ -21,14 +21,10 @@ struct Director: Sendable {
         var process: SimulatedProcess?
         var broker: Broker?
         var life = 0
-        var isThawing = false
     }
 
     private var all: [Note] {
-        (0..<plan.actions).map { index in
-            let queue = index % plan.queues
-            return Note(number: queue, line: index * 1_000 + queue)
-        }
+        (0..<plan.actions).map { Note($0, inQueue: $0 % plan.queues) }
     }
 
     func run() async -> Tally {
@@ -89,7 +85,7 @@ struct Director: Sendable {
             guard let fault = world.random.pick(plan.faults.sorted { $0.rawValue < $1.rawValue }),
                 let seat = world.random.pick(seats), let process = seat.process, !process.isFrozen
             else { continue }
-            await make(fault, seat, process, seats, &tally)
+            make(fault, seat, process, seats, &tally)
         }
     }
 
@@ -99,7 +95,7 @@ struct Director: Sendable {
         _ process: SimulatedProcess,
         _ seats: [Seat],
         _ tally: inout Tally
-    ) async {
+    ) {
         switch fault {
         case .kill: kill(seat, &tally)
         case .killInCall:

@@ -2,9 +2,8 @@ import Sluice
 
 /// Knows what every handler and every enqueue of a world did, and says what breaks a guarantee.
 ///
-/// It knows more than a test of real processes can: who was dead or frozen when, to the step, and after the
-/// end
-/// of the power what stands in the file.
+/// It knows more than a test of real processes can: who was dead or frozen when, to the step, and what the
+/// file holds after the end of the power.
 // Used by the one thread of the world that runs.
 final class Judge: @unchecked Sendable {
     /// The run of a handler.
@@ -18,7 +17,7 @@ final class Judge: @unchecked Sendable {
 
         /// Whether it may have settled its action: one that died may have committed that itself.
         var maySettle: Bool {
-            let isOwn = Note(number: 0, line: line).form == .application
+            let isOwn = Note(line: line).form == .application
             return outcome == "success" || (isOwn && end == nil && process.isDead)
         }
 
@@ -48,8 +47,7 @@ final class Judge: @unchecked Sendable {
     private(set) var runCount = 0
 
     /// How long a process is silent, at least, when another takes over from it: its lease, less the time
-    /// between
-    /// two renewals.
+    /// between two renewals.
     static let takeover: Duration = .seconds(20)
 
     init(_ world: World) { self.world = world }
@@ -145,8 +143,7 @@ final class Judge: @unchecked Sendable {
     // MARK: - What stands in the file
 
     /// After the end of the power: what is in the file still has to run, and all that was acknowledged and
-    /// has
-    /// not run is in it.
+    /// has not run is in it.
     func powerLost(remaining: [Int: Int64]) {
         front = [:]
         for (number, line) in lines {
@@ -157,7 +154,7 @@ final class Judge: @unchecked Sendable {
             if id == nil, !line.maySettle { lines[number]?.id = nil }
         }
         waiting = [:]
-        for (number, id) in remaining { waiting[number % 1_000, default: []].insert(id) }
+        for (number, id) in remaining { waiting[Note(line: number).number, default: []].insert(id) }
     }
 
     /// At the end: all lines have run, and each that has an effect has it once.

@@ -103,13 +103,14 @@ struct Life: Sendable {
     private func route(_ broker: Broker) throws {
         var options = RouteOptions(retry: .fixed(.milliseconds(50)))
         options.crashLimit = 1_000_000
-        let (life, seed) = (self, chance)
+        var source = chance
+        let (life, seed) = (self, source.next())
         try broker.route("q/*", Note.self, options) { note, attempt in
             let run = life.judge.begin(note, attempt)
             var outcome = "cancelled"
             defer { life.judge.end(note, run, outcome) }
-            var chance = seed
-            for _ in 0..<(note.line + attempt.number) % 7 { _ = chance.next() }
+            // An attempt goes the same way whenever it begins.
+            var chance = Chance(seed &+ UInt64(note.line * 64 + attempt.number))
             let work = chance.below(100)
             if work < 70 { try await life.process.clock.sleep(.microseconds(chance.below(100_000))) }
             if work > 95, attempt.number < 4 {

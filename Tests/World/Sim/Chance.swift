@@ -1,16 +1,12 @@
-/// The chance of a world: the same numbers in the same order for the same seed (SplitMix64).
+import Sluice
+
+/// The chance of a world: the same numbers in the same order for the same seed.
 struct Chance: RandomNumberGenerator {
-    private var state: UInt64
+    private var source: SplitMix
 
-    init(_ seed: UInt64) { state = seed }
+    init(_ seed: UInt64) { source = SplitMix(seed: seed) }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-        return bits ^ (bits >> 31)
-    }
+    mutating func next() -> UInt64 { source.next() }
 
     /// A number from 0 up to, and without, a bound.
     mutating func below(_ bound: Int) -> Int {
