@@ -16,6 +16,13 @@ package final class SystemPlace: WorkPlace {
     }
 
     package func signal() -> any WorkSignal { DispatchSemaphore(value: 0) }
+
+    package func watch(
+        _ path: String,
+        on queue: any WorkQueue,
+        fired: @escaping @Sendable () -> Void
+    ) -> (any WorkWatch)? { FileWatch(path: path, queue: queue, fired: fired) }
+
     package var now: Duration { Self.now }
 
     private static let origin = ContinuousClock.now

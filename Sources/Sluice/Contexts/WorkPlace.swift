@@ -9,6 +9,16 @@ package protocol WorkPlace: AnyObject, Sendable {
     func queue(_ label: String, isUrgent: Bool) -> any WorkQueue
     /// Makes a signal for which a thread waits.
     func signal() -> any WorkSignal
+    /// Makes a watch on the writes to a file; `nil` if there is none to be had.
+    ///
+    /// - Parameters:
+    ///   - queue: Where `fired` is called, and where the watch is used.
+    ///   - fired: Called at the next write after each time that the watch is set.
+    func watch(
+        _ path: String,
+        on queue: any WorkQueue,
+        fired: @escaping @Sendable () -> Void
+    ) -> (any WorkWatch)?
     /// The time since some fixed point, which nobody sets.
     var now: Duration { get }
 }

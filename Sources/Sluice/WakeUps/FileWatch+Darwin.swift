@@ -7,7 +7,7 @@ internal import Dispatch
 /// It needs a descriptor of the file. Closing one drops the process's locks on the file
 /// (<https://www.sqlite.org/howtocorrupt.html>, 2.2), so only SQLite may open the database or its `-shm`. The
 /// WAL is the exception: SQLite locks no bytes of it (<https://www.sqlite.org/walformat.html>, 2.3).
-final class FileWatch: Sendable {
+final class FileWatch: WorkWatch {
     /// The call to make when a source's descriptor is closed.
     private final class Ending: Sendable {
         /// Confined to the queue.
@@ -36,7 +36,7 @@ final class FileWatch: Sendable {
     }
 
     /// Sets the watch, and returns whether it is set; call it on the queue.
-    func arm() -> Bool {
+    package func arm() -> Bool {
         guard !isSet else { return true }
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
@@ -78,7 +78,7 @@ final class FileWatch: Sendable {
     }
 
     /// Ends the watch, and calls `ended` when the descriptor is closed; call it on the queue.
-    func end(_ ended: @escaping @Sendable () -> Void) {
+    package func end(_ ended: @escaping @Sendable () -> Void) {
         guard let opened else { return ended() }
         opened.ending.ended = ended
         opened.source.cancel()

@@ -3,7 +3,7 @@
 ///
 /// It opens no descriptor of the file. After it has fired, further writes cost their writers nothing until it
 /// is set again. The path is resolved each time, so that a replaced file is found.
-final class FileWatch: Sendable {
+final class FileWatch: WorkWatch {
     private let path: String
     private let queue: any WorkQueue
     private let fired: @Sendable () -> Void
@@ -17,7 +17,7 @@ final class FileWatch: Sendable {
     }
 
     /// Sets the watch, unless the file is missing or there are no more watches; call it on the queue.
-    func arm() -> Bool {
+    package func arm() -> Bool {
         watched = Inotify.shared.watch(path, for: self)
         return watched != nil
     }
@@ -25,7 +25,7 @@ final class FileWatch: Sendable {
     /// Ends the watch, which keeps inotify open until then; call it once, on the queue.
     ///
     /// Calls `ended` on some thread after the last event, when inotify is closed unless another needs it.
-    func end(_ ended: @escaping @Sendable () -> Void) {
+    package func end(_ ended: @escaping @Sendable () -> Void) {
         if let watched { Inotify.shared.forget(watched, of: self) }
         watched = nil
         Inotify.shared.leave(ended)

@@ -15,9 +15,6 @@ final class WakeUps: Sendable {
         var takeIn: @Sendable (_ completion: @escaping @Sendable () -> Void) -> Void
         /// Returns how often the writer has read the commits of others.
         let turns: @Sendable () -> Int
-        var watch: @Sendable (String, any WorkQueue, @escaping @Sendable () -> Void) -> FileWatch? = {
-            FileWatch(path: $0, queue: $1, fired: $2)
-        }
     }
 
     /// How often the broker polls while the watch is set.
@@ -26,7 +23,7 @@ final class WakeUps: Sendable {
     private struct State {
         var plan = WatchPlan()
         var isStarted = false
-        var watch: FileWatch?
+        var watch: (any WorkWatch)?
         var timer: (any WorkTimer)?
         var timerTime: Duration?
         var isTakingIn = false
@@ -106,7 +103,7 @@ final class WakeUps: Sendable {
     private func begin() {
         // A WAL with an unknown path is not watched: the first poll reports the error of the file.
         guard state.watch == nil, let path = try? delegate.walPath() else { return }
-        state.watch = delegate.watch(path, queue) { [weak self] in self?.fired() }
+        state.watch = place.watch(path, on: queue) { [weak self] in self?.fired() }
         guard state.watch != nil else { return }
         state.timer = queue.timer { [weak self] in
             self?.state.timerTime = nil

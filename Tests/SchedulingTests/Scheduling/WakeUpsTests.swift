@@ -35,7 +35,11 @@ private struct Rig {
     let script = Script()
     let wakeUps: WakeUps
 
-    init(fileExists: Bool = true, _ change: (inout WakeUps.Delegate) -> Void = { _ in }) throws {
+    init(
+        fileExists: Bool = true,
+        place: any WorkPlace = SystemPlace(),
+        _ change: (inout WakeUps.Delegate) -> Void = { _ in }
+    ) throws {
         let file = try TemporaryFile(name: "log")
         self.file = file
         var delegate = WakeUps.Delegate(
@@ -48,7 +52,7 @@ private struct Rig {
             turns: { 0 }
         )
         change(&delegate)
-        wakeUps = WakeUps(SystemPlace(), DispatchQueue(label: "test"), delegate)
+        wakeUps = WakeUps(place, DispatchQueue(label: "test"), delegate)
         if fileExists { try create() }
     }
 
@@ -178,14 +182,12 @@ struct WakeUpsTests {
     @Test("G11: where the system gives no watch each poll asks again, until the end", arguments: [0, 1, 5])
     func exhausted(refusals: Int) async throws {
         let asked = EventLog<Bool>()
-        let rig = try Rig {
-            let watch = $0.watch
-            $0.watch = { path, queue, fired in
-                let isGiven = asked.elements.count >= refusals
-                asked.append(isGiven)
-                return isGiven ? watch(path, queue, fired) : nil
-            }
+        let place = ScarcePlace {
+            let isGiven = asked.elements.count >= refusals
+            asked.append(isGiven)
+            return isGiven
         }
+        let rig = try Rig(place: place)
         // Before the start nobody wants one.
         _ = try await rig.wakeUps.poll()
         #expect(asked.elements.isEmpty)
@@ -224,3 +226,21 @@ struct WakeUpsTests {
     }
 }
 #endif
+
+/// The system's place, which gives a watch when it is told to.
+private final class ScarcePlace: WorkPlace {
+    private let system = SystemPlace()
+    private let gives: @Sendable () -> Bool
+
+    init(_ gives: @escaping @Sendable () -> Bool) { self.gives = gives }
+
+    var now: Duration { system.now }
+    func queue(_ label: String, isUrgent: Bool) -> any WorkQueue { system.queue(label, isUrgent: isUrgent) }
+    func signal() -> any WorkSignal { system.signal() }
+
+    func watch(
+        _ path: String,
+        on queue: any WorkQueue,
+        fired: @escaping @Sendable () -> Void
+    ) -> (any WorkWatch)? { gives() ? system.watch(path, on: queue, fired: fired) : nil }
+}

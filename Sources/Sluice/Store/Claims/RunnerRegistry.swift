@@ -79,7 +79,7 @@ final class RunnerRegistry: TransactionSubject {
         guard let next else {
             throw SluiceError(.corrupt, "the counter 'epoch' is missing from sluice_counters")
         }
-        let lease = LeaseEnd(after: core.leases.length, from: now)
+        let lease = LeaseEnd(after: core.leases.length, from: now, of: core.identity)
         let process = RunnerRow.text(core.identity, keptBy: core.leases.keeper)
         try connection.cached(
             """
@@ -133,7 +133,7 @@ final class RunnerRegistry: TransactionSubject {
     private func lengthenLease(of epoch: Int64) throws(SQLiteError) -> Bool {
         noteLateness(try RunnerRow.all(connection))
         // The application's part of the transaction may have taken long.
-        let lease = LeaseEnd(after: core.leases.length, from: core.clock.now)
+        let lease = LeaseEnd(after: core.leases.length, from: core.clock.now, of: core.identity)
         core.life.wrote(lease: lease.wall)
         return try connection.cached(
             "UPDATE sluice_runner_rows SET lease_until_us = ?2, lease_until_boot_us = ?3 WHERE epoch = ?1"
@@ -197,7 +197,7 @@ final class RunnerRegistry: TransactionSubject {
     /// Sleep of the machine counts, and a jump of the wall clock, if the lease depends on it.
     private func noteLateness(_ runners: [RunnerRow]) {
         guard let own = runners.first(where: { $0.epoch == core.epoch }),
-            own.lease.timeLeft(of: own.process, at: now) < core.leases.length / 2
+            own.lease.timeLeft(of: own.process, seenFrom: core.identity, at: now) < core.leases.length / 2
         else { return }
         silence.wasLate(at: core.clock.uptime, core.leases)
     }

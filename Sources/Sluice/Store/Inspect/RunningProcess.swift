@@ -21,7 +21,7 @@ package struct RunningProcess: Sendable {
             RunningProcess(
                 pid: row.process.pid,
                 leaseUntil: row.lease.wall,
-                isLeaseOver: row.isLeaseOver(at: now),
+                isLeaseOver: row.isLeaseOver(seenFrom: me, at: now),
                 lives: row.process.lives(seenFrom: me),
                 runningCount: epochs.count { $0 == row.epoch },
                 keeper: row.leftover(seenFrom: me)?.pid

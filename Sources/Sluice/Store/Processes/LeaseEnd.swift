@@ -9,14 +9,19 @@ struct LeaseEnd: Sendable, Hashable {
         self.onMachine = onMachine
     }
 
-    init(after length: Duration, from now: Timestamp) {
+    /// - Parameter process: The one that has the lease.
+    init(after length: Duration, from now: Timestamp, of process: ProcessIdentity) {
         wall = now + length
-        onMachine = ProcessIdentity.machineUptime.map { ($0 + length).wholeMicroseconds }
+        onMachine = process.machine.uptime.map { ($0 + length).wholeMicroseconds }
     }
 
     /// Returns how long a process still has the lease; zero or less when it has ended.
-    func timeLeft(of process: ProcessIdentity, at now: Timestamp) -> Duration {
-        if let onMachine, process.sharesUptime, let uptime = ProcessIdentity.machineUptime {
+    func timeLeft(
+        of process: ProcessIdentity,
+        seenFrom me: ProcessIdentity,
+        at now: Timestamp
+    ) -> Duration {
+        if let onMachine, process.sharesUptime(with: me), let uptime = me.machine.uptime {
             return .microseconds(onMachine) - uptime
         }
         return wall - now

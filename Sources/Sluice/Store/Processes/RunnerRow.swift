@@ -66,14 +66,15 @@ struct RunnerRow: Sendable {
     /// A stopped process, as after Ctrl-Z, does not renew its lease, and the programs that it started run on:
     /// as long as their keeper lives, they may.
     func hasGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
-        hasEnded(seenFrom: me) || (isLeaseOver(at: now) && !isKept(seenFrom: me))
+        hasEnded(seenFrom: me) || (isLeaseOver(seenFrom: me, at: now) && !isKept(seenFrom: me))
     }
 
     /// Like ``hasGone(seenFrom:at:)``, for a process that does not remove it: one seen alive keeps its claims
     /// until a runner removes it, as it may only have waited for a lock.
     func seemsGone(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
         hasEnded(seenFrom: me)
-            || (isLeaseOver(at: now) && process.lives(seenFrom: me) != true && !isKept(seenFrom: me))
+            || (isLeaseOver(seenFrom: me, at: now) && process.lives(seenFrom: me) != true
+                && !isKept(seenFrom: me))
     }
 
     /// Returns whether the keeper lives that starts and ends programs for this process.
@@ -94,5 +95,7 @@ struct RunnerRow: Sendable {
         return keeper
     }
 
-    func isLeaseOver(at now: Timestamp) -> Bool { lease.timeLeft(of: process, at: now) <= .zero }
+    func isLeaseOver(seenFrom me: ProcessIdentity, at now: Timestamp) -> Bool {
+        lease.timeLeft(of: process, seenFrom: me, at: now) <= .zero
+    }
 }

@@ -83,7 +83,7 @@ struct CheckpointLease {
     private func end(of row: Row) -> Duration? {
         // This process has one store on the file: a row of its own is left from an earlier store.
         guard row.process != process, !row.process.isDead(seenFrom: process) else { return nil }
-        let left = row.end.timeLeft(of: row.process, at: clock.now)
+        let left = row.end.timeLeft(of: row.process, seenFrom: process, at: clock.now)
         // A jump of the wall clock does not extend it beyond its length.
         return left > .zero ? clock.uptime + min(left, Self.length) : nil
     }
@@ -101,7 +101,7 @@ struct CheckpointLease {
         guard isBusy || isAsked && !isOthers, !mutant("checkpoint lease") else { return false }
         let uptime = clock.uptime
         if let ownEnd, uptime + Self.renewal < ownEnd { return false }
-        let end = LeaseEnd(after: Self.length, from: clock.now)
+        let end = LeaseEnd(after: Self.length, from: clock.now, of: process)
         try connection.cached(
             """
             INSERT INTO sluice_checkpointer (only, nonce, pid, process, lease_until_us, lease_until_boot_us)
