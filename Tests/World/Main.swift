@@ -1,6 +1,8 @@
 import Foundation
 
-/// Runs worlds: `World SEED COUNT [trace]`, or `World SEED for SECONDS`, from a seed on.
+/// Runs worlds: `World SEED COUNT [trace | keep]`, or `World SEED for SECONDS`, from a seed on.
+///
+/// `trace` prints what happened, and `keep` also keeps the file.
 @main
 struct Main {
     static func main() {
@@ -16,10 +18,11 @@ struct Main {
             guard let count = Int(arguments[2]) else { usage() }
             isOver = { tally.worlds == count }
         }
-        let tells = arguments.last == "trace"
+        let keeps = arguments.last == "keep"
+        let tells = keeps || arguments.last == "trace"
         while !isOver() {
             let seed = first &+ UInt64(tally.worlds)
-            let judge = play(seed, tells)
+            let judge = play(seed, tells, keeps)
             (tally.worlds, tally.runs) = (tally.worlds + 1, tally.runs + judge.runCount)
             if !judge.violations.isEmpty { tally.failed.append(seed) }
         }
@@ -32,21 +35,23 @@ struct Main {
     }
 
     private static func usage() -> Never {
-        say("usage: World SEED COUNT [trace] | World SEED for SECONDS")
+        say("usage: World SEED COUNT [trace | keep] | World SEED for SECONDS")
         exit(2)
     }
 
     private static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
-    private static func play(_ seed: UInt64, _ tells: Bool) -> Judge {
+    private static func play(_ seed: UInt64, _ tells: Bool, _ keeps: Bool) -> Judge {
         // In memory, where there is such a place.
         let isThere = FileManager.default.fileExists(atPath: "/dev/shm")
         let place = isThere ? "/dev/shm" : FileManager.default.temporaryDirectory.path
         let path = "\(place)/sluice-world-\(getpid())-\(seed)"
-        defer { for end in ["", "-wal"] { unlink(path + end) } }
+        defer {
+            if keeps { say(path) } else { for end in ["", "-wal"] { unlink(path + end) } }
+        }
         let world = World(seed: seed)
-        let judge = Judge(world)
         let plan = Plan(&world.random)
+        let judge = Judge(world, plan)
         world.pace = plan.pace
         world.director.connect()
         let director = Director(world: world, judge: judge, plan: plan, path: path)

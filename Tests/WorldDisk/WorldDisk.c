@@ -30,6 +30,7 @@ struct node {
     struct file *files;
     void *regions[REGIONS];
     struct change *last;
+    int is_watched;
 };
 
 struct world_disk {
@@ -174,6 +175,14 @@ int world_disk_lose_power(struct world_disk *disk, world_choice choose, void *co
     return lost;
 }
 
+// MARK: watches
+
+static void wrote(struct world_process *process, struct node *node) {
+    if (!node || !node->is_watched) return;
+    node->is_watched = 0;
+    process->calls.wrote(process->context, node->path);
+}
+
 // MARK: files
 
 static void leave(struct file *file) {
@@ -227,7 +236,9 @@ static int file_write(sqlite3_file *base, const void *bytes, int count, sqlite3_
     }
     int code = note(file, offset, bytes, count, 0);
     if (code != SQLITE_OK) return code;
-    return file->system->pMethods->xWrite(file->system, bytes, count, offset);
+    code = file->system->pMethods->xWrite(file->system, bytes, count, offset);
+    wrote(file->process, file->node);
+    return code;
 }
 
 static int file_truncate(sqlite3_file *base, sqlite3_int64 size) {
@@ -235,7 +246,9 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size) {
     if (is_dead(file->process)) return SQLITE_IOERR_TRUNCATE;
     int code = note(file, size, "", 0, 1);
     if (code != SQLITE_OK) return code;
-    return file->system->pMethods->xTruncate(file->system, size);
+    code = file->system->pMethods->xTruncate(file->system, size);
+    wrote(file->process, file->node);
+    return code;
 }
 
 static int file_sync(sqlite3_file *base, int flags) {
@@ -425,7 +438,9 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int syncs) {
     struct world_process *process = (struct world_process *)vfs;
     if (is_dead(process)) return SQLITE_IOERR_DELETE;
     int code = process->system->xDelete(process->system, path, syncs);
-    if (code == SQLITE_OK) forget_changes(node_at(process->disk, path));
+    struct node *node = code == SQLITE_OK ? node_at(process->disk, path) : 0;
+    if (node) forget_changes(node);
+    wrote(process, node);
     return code;
 }
 
@@ -486,6 +501,12 @@ void world_disk_destroy(struct world_disk *disk) {
         free(node);
     }
     free(disk);
+}
+
+int world_disk_watch(struct world_disk *disk, const char *path) {
+    struct node *node = access(path, F_OK) == 0 ? node_at(disk, path) : 0;
+    if (node) node->is_watched = 1;
+    return node != 0;
 }
 
 void world_disk_set_quiet(struct world_disk *disk, int calls) {

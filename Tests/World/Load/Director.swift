@@ -20,11 +20,8 @@ struct Director: Sendable {
     private final class Seat: @unchecked Sendable {
         var process: SimulatedProcess?
         var broker: Broker?
+        var application: Application?
         var life = 0
-    }
-
-    private var all: [Note] {
-        (0..<plan.actions).map { Note($0, inQueue: $0 % plan.queues) }
     }
 
     func run() async -> Tally {
@@ -53,11 +50,10 @@ struct Director: Sendable {
             plan.faults.contains(.clock) ? .milliseconds(world.random.below(2_000)) : .zero
         let process = SimulatedProcess(world, name, clockOffset: offset)
         process.connect()
-        (seat.process, seat.broker) = (process, nil)
-        let share = all.enumerated().filter { $0.offset % plan.processes == index }.map(\.element)
-        let left = share.filter { judge.lines[$0.line]?.isAcknowledged != true }
-        let chance = world.random.split()
-        let life = Life(process: process, path: path, judge: judge, share: left, chance: chance)
+        (seat.process, seat.broker, seat.application) = (process, nil, nil)
+        let share = plan.notes.enumerated().filter { $0.offset % plan.processes == index }.map(\.element)
+        let life = Life(process, path, plan, judge, share)
+        seat.application = life.application
         Task(executorPreference: process.executor) { await life.live { seat.broker = $0 } }
     }
 
@@ -86,6 +82,9 @@ struct Director: Sendable {
                 let seat = world.random.pick(seats), let process = seat.process, !process.isFrozen
             else { continue }
             make(fault, seat, process, seats, &tally)
+            // Two at a time meet what one alone does not.
+            let other = world.random.pick(plan.faults.sorted { $0.rawValue < $1.rawValue })
+            if world.random.percent(30), let other { make(other, seat, process, seats, &tally) }
         }
     }
 
@@ -96,6 +95,7 @@ struct Director: Sendable {
         _ seats: [Seat],
         _ tally: inout Tally
     ) {
+        judge.disturbed()
         switch fault {
         case .kill: kill(seat, &tally)
         case .killInCall:
@@ -123,10 +123,17 @@ struct Director: Sendable {
                 judge.report("the file cannot be read after the power was gone: \(error)")
             }
         case .clock:
-            process.clockOffset += .milliseconds(world.random.below(10_000) - 5_000)
+            let far: Duration = .seconds(plan.jumpsFar ? [-3_600, 0, 3_600][world.random.below(3)] : 0)
+            process.clockOffset += far + .milliseconds(world.random.below(10_000) - 5_000)
             tally.jumps += 1
         case .failSyncs:
             process.failSyncs(Int32(1 + world.random.below(3)))
+            tally.diskFaults += 1
+        case .failSyncsLong:
+            process.failSyncs(-1)
+            world.at(world.now + .milliseconds(world.random.below(25_000)), world.director) {
+                process.failSyncs(0)
+            }
             tally.diskFaults += 1
         case .fullDisk:
             process.setFull(true)
@@ -181,28 +188,65 @@ struct Director: Sendable {
             seat.process?.failSyncs(0)
             seat.process?.setFull(false)
         }
+        judge.isQuiet = true
         let bound = world.now + .seconds(600)
         while world.now < bound {
             await pause(.seconds(1))
             for (index, seat) in seats.enumerated() where seat.process?.isDead == true { begin(index, seat) }
-            let isEnqueued = all.allSatisfy { judge.lines[$0.line]?.isAcknowledged == true }
+            for seat in seats { await endActs(seat) }
+            let isEnqueued = plan.notes.allSatisfy { judge.lines[$0.line]?.isAcknowledged == true }
             if isEnqueued, let left = try? remaining(), left.isEmpty { break }
         }
+        if world.now >= bound { await noteStatuses(seats) }
         await close(seats)
         do {
             let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
             let effects = try connection.prepare("SELECT line FROM effects ORDER BY id").all { $0.int(0) }
             connection.close()
-            judge.finish(effects: effects, remaining: try remaining(), all: all)
+            judge.finish(effects: effects, remaining: try remaining())
         } catch {
             judge.report("the file cannot be read in the end: \(error)")
+        }
+    }
+
+    /// Takes back what operators have done, and has dead letters run.
+    private func endActs(_ seat: Seat) async {
+        guard !plan.acts.isEmpty, let broker = seat.broker, let process = seat.process, !process.isFrozen,
+            !process.isDead
+        else { return }
+        judge.willEndActs()
+        let ending = Task(executorPreference: process.executor) {
+            do {
+                for hold in try await broker.holds() { try await broker.endHold(hold.id) }
+                for gate in [Operator.gate, Role.gate] { try await broker.openGate(gate, isPersistent: true) }
+                try await broker.purgeDeadLetters(cause: .expired)
+                let count = try await broker.requeueAll(.all)
+                if count > 0 { process.world.note("puts \(count) dead letters back") }
+            } catch { process.world.note("acts are not ended: \(error)") }
+        }
+        await ending.value
+    }
+
+    /// Has the trace say why queues have not drained, as each broker sees it.
+    private func noteStatuses(_ seats: [Seat]) async {
+        for seat in seats {
+            guard let broker = seat.broker, let process = seat.process else { continue }
+            let asking = Task(executorPreference: process.executor) {
+                do {
+                    for status in try await broker.statuses() { process.world.note("\(status)") }
+                } catch { process.world.note("no status: \(error)") }
+            }
+            await asking.value
         }
     }
 
     private func close(_ seats: [Seat]) async {
         for seat in seats {
             guard let broker = seat.broker, let process = seat.process else { continue }
-            let closing = Task(executorPreference: process.executor) { await broker.close() }
+            let closing = Task(executorPreference: process.executor) {
+                await seat.application?.close()
+                await broker.close()
+            }
             await closing.value
         }
     }
@@ -213,8 +257,12 @@ struct Director: Sendable {
     private func remaining() throws -> [Int: Int64] {
         let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
         defer { connection.close() }
-        let rows = try connection.prepare("SELECT json_extract(payload, '$.line'), id FROM sluice_actions")
-            .all { ($0.int(0), $0.int64(1)) }
+        let rows = try connection.prepare(
+            """
+            SELECT json_extract(payload, '$.line'), id FROM sluice_actions
+            UNION ALL SELECT json_extract(payload, '$.line'), id FROM sluice_dead
+            """
+        ).all { ($0.int(0), $0.int64(1)) }
         return Dictionary(rows) { first, _ in first }
     }
 }

@@ -1,6 +1,6 @@
 import Sluice
 
-/// Knows what every handler and every enqueue of a world did, and says what breaks a guarantee.
+/// Knows what every handler, enqueue and act of a world did, and says what breaks a guarantee.
 ///
 /// It knows more than a test of real processes can: who was dead or frozen when, to the step, and what the
 /// file holds after the end of the power.
@@ -9,90 +9,122 @@ final class Judge: @unchecked Sendable {
     /// The run of a handler.
     final class Run {
         let process: SimulatedProcess
-        let line: Int
+        let note: Note
+        let queue: QueueName
         let id: Int64
         let start: Duration
         var end: Duration?
         var outcome = ""
+        /// How long it asked to wait.
+        var retryDelay: Duration?
 
-        /// Whether it may have settled its action: one that died may have committed that itself.
+        /// Whether it may have settled its action: one that died may have committed that itself, and so may
+        /// one whose commit could not be synced.
         var maySettle: Bool {
-            let isOwn = Note(line: line).form == .application
-            return outcome == "success" || (isOwn && end == nil && process.isDead)
+            if outcome == "success" { return true }
+            guard note.form == .application else { return false }
+            return end == nil ? process.isDead : outcome == "refused" && process.hasFaultyDisk
         }
 
-        init(_ process: SimulatedProcess, _ line: Int, _ id: Int64, _ start: Duration) {
-            (self.process, self.line, self.id, self.start) = (process, line, id, start)
+        init(_ process: SimulatedProcess, _ note: Note, _ attempt: Attempt, _ start: Duration) {
+            (self.process, self.note, self.start) = (process, note, start)
+            (queue, id) = (attempt.queue, attempt.id.rawValue)
         }
     }
 
     /// What is known of a line.
     struct Line {
+        let note: Note
         var id: Int64?
         var isAcknowledged = false
+        var acknowledgedAt: Duration = .zero
         var runs: [Run] = []
-        /// Whether a success of it may have been settled.
-        var maySettle: Bool { runs.contains(where: \.maySettle) }
+        var facts = Facts()
+        /// Whether it has its place in the order for good.
+        var isInOrder = true
+        /// Whether somebody was about to remove it.
+        var wasOperated = false
+        /// How many edits of it have begun.
+        var editions = 0
+        /// Whether a success of it may have been settled, or it may have been removed.
+        var mayBeOver: Bool { facts.removal != .none || runs.contains(where: \.maySettle) }
+        var hasSucceeded: Bool { runs.contains { $0.outcome == "success" } }
     }
 
-    private unowned let world: World
-    private(set) var lines: [Int: Line] = [:]
-    private var active: [Int: [Run]] = [:]
-    /// Of each queue, the numbers of actions of which no handler has succeeded.
-    private var waiting: [Int: Set<Int64>] = [:]
+    unowned let world: World
+    let plan: Plan
+    var lines: [Int: Line] = [:]
+    var active: [QueueName: [Run]] = [:]
+    /// Of each queue, the lines in order of which no handler has succeeded, by their numbers.
+    var waiting: [QueueName: [Int64: Int]] = [:]
     /// Of each queue, the latest action that has run since the last power loss.
-    private var front: [Int: Int64] = [:]
-    private var silences: [ObjectIdentifier: [(from: Duration, to: Duration)]] = [:]
+    var front: [QueueName: Int64] = [:]
+    var bars = Bars()
+    var orders = Orders()
+    var takings: [Taking] = []
+    /// Of each queue, the line that was moved to its front, and when.
+    var fronts: [QueueName: (line: Int, since: Duration)] = [:]
+    private(set) var disturbedAt: Duration = .zero
+    /// Whether operators have ended.
+    var isQuiet = false
+    var startsAtRate: [Duration] = []
+    var silences: [ObjectIdentifier: [(from: Duration, to: Duration)]] = [:]
     private(set) var violations: [String] = []
     private(set) var runCount = 0
 
     /// How long a process is silent, at least, when another takes over from it: its lease, less the time
     /// between two renewals.
     static let takeover: Duration = .seconds(20)
+    /// How long after a change a handler may begin that was claimed before it.
+    static let slack: Duration = .seconds(2)
 
-    init(_ world: World) { self.world = world }
+    init(_ world: World, _ plan: Plan) { (self.world, self.plan) = (world, plan) }
+
+    func runCount(of note: Note) -> Int { lines[note.line]?.runs.count ?? 0 }
+
+    // MARK: - Enqueues
+
+    func willEnqueue(_ note: Note, _ options: EnqueueOptions) {
+        var line = lines[note.line] ?? Line(note: note)
+        line.facts.add(options)
+        if !line.facts.isPlain { line.isInOrder = false }
+        lines[note.line] = line
+    }
 
     func acknowledge(_ note: Note, _ id: ActionID) {
         know(note, id.rawValue)
         lines[note.line]?.isAcknowledged = true
+        lines[note.line]?.acknowledgedAt = world.now
     }
 
     private func know(_ note: Note, _ id: Int64) {
-        var line = lines[note.line] ?? Line()
+        var line = lines[note.line] ?? Line(note: note)
         if let known = line.id, known != id { report(note, "is action \(known) and action \(id)") }
-        if line.id == nil, !line.maySettle { waiting[note.number, default: []].insert(id) }
+        if line.id == nil, !line.mayBeOver, line.isInOrder {
+            waiting[note.queue, default: [:]][id] = note.line
+        }
         line.id = id
         lines[note.line] = line
     }
 
-    func noteSilence(of process: SimulatedProcess, from: Duration, to: Duration) {
-        silences[ObjectIdentifier(process), default: []].append((from, to))
-    }
+    // MARK: - Runs
 
     func begin(_ note: Note, _ attempt: Attempt) -> Run {
-        let process = world.process
-        let id = attempt.id.rawValue
-        know(note, id)
-        let run = Run(process, note.line, id, world.now)
-        world.note("runs line \(note.line), action \(id), of \(note.queue)")
-        let isLost = { (other: Run) in self.hasLost(other.process, since: other.start) }
-        let isZombie = isLost(run) || wasSilent(process)
-        for other in active[note.number] ?? [] where !isLost(other) && !isZombie {
-            report(note, "overlaps with line \(other.line) by \(other.process.name)")
+        know(note, attempt.id.rawValue)
+        let run = Run(world.process, note, attempt, world.now)
+        world.note("runs line \(note.line), action \(run.id), of \(run.queue)")
+        // One that was taken for dead may begin what it had claimed before.
+        if !hasLost(run.process, since: run.start), !wasSilent(run.process) {
+            checkSlots(run)
+            checkRepetition(run)
+            checkOrder(run)
+            checkTimes(run)
+            checkFacts(run)
+            checkBars(run)
+            checkFront(run)
+            checkLimits(run)
         }
-        for other in lines[note.line]?.runs ?? [] where other.outcome == "success" {
-            if !other.process.isDead, !isLost(other), !isZombie, !couldNotWrite(other) {
-                report(note, "repeats what \(other.process.name) did at \(other.start)")
-            }
-        }
-        if let passed = waiting[note.number]?.filter({ $0 < id }).min(), !isZombie {
-            report(note, "action \(id) runs before action \(passed)")
-        }
-        if let front = front[note.number], id < front, !isZombie {
-            report(note, "action \(id) runs behind action \(front)")
-        }
-        if !isZombie { front[note.number] = max(front[note.number] ?? id, id) }
-        active[note.number, default: []].append(run)
+        active[run.queue, default: []].append(run)
         lines[note.line]?.runs.append(run)
         runCount += 1
         return run
@@ -101,12 +133,51 @@ final class Judge: @unchecked Sendable {
     func end(_ note: Note, _ run: Run, _ outcome: String) {
         (run.end, run.outcome) = (world.now, outcome)
         world.note("ends line \(note.line) with \(outcome)")
-        active[note.number]?.removeAll { $0 === run }
-        if outcome == "success" { waiting[note.number]?.remove(run.id) }
+        active[run.queue]?.removeAll { $0 === run }
+        if outcome == "success" { leaveOrder(note.line) }
+        // It goes behind those that wait now.
+        if outcome == "failure" { takeOutOfOrder(note.line) }
+    }
+
+    /// Others need not wait for a line.
+    private func leaveOrder(_ number: Int) {
+        guard let line = lines[number], let id = line.id else { return }
+        waiting[line.note.queue]?[id] = nil
+    }
+
+    func takeOutOfOrder(_ number: Int) {
+        leaveOrder(number)
+        lines[number]?.isInOrder = false
+    }
+
+    private func checkSlots(_ run: Run) {
+        let others = (active[run.queue] ?? []).filter { !hasLost($0.process, since: $0.start) }
+        let slots = run.note.role == .wide ? Role.slots : 1
+        if others.count >= slots, let other = others.first {
+            report(run, "overlaps with line \(other.note.line) by \(other.process.name)")
+        }
+    }
+
+    private func checkRepetition(_ run: Run) {
+        for other in lines[run.note.line]?.runs ?? [] where other.outcome == "success" {
+            if !other.process.isDead, !hasLost(other.process, since: other.start), !couldNotWrite(other) {
+                report(run, "repeats what \(other.process.name) did at \(other.start)")
+            }
+        }
+    }
+
+    // MARK: - Processes
+
+    /// Notes that something was done to a process, which may keep for long what it has claimed.
+    func disturbed() { disturbedAt = world.now }
+
+    func noteSilence(of process: SimulatedProcess, from: Duration, to: Duration) {
+        silences[ObjectIdentifier(process), default: []].append((from, to))
+        disturbed()
     }
 
     /// Whether a process may have lost its queues since a time.
-    private func hasLost(_ process: SimulatedProcess, since time: Duration) -> Bool {
+    func hasLost(_ process: SimulatedProcess, since time: Duration) -> Bool {
         if process.isDead { return true }
         let wasSilent = (silences[ObjectIdentifier(process)] ?? []).contains {
             $0.to > time && $0.to - $0.from >= Self.takeover
@@ -133,11 +204,19 @@ final class Judge: @unchecked Sendable {
         }
     }
 
+    /// Whether what a process begins now was claimed after a time.
+    func isClaimed(by process: SimulatedProcess, after time: Duration) -> Bool {
+        let thawed = (silences[ObjectIdentifier(process)] ?? []).map(\.to).max() ?? .zero
+        return world.now > max(time, thawed) + Self.slack
+    }
+
     func died(_ process: SimulatedProcess) {
+        disturbed()
         for (queue, runs) in active {
-            for run in runs where run.process === process && run.maySettle { waiting[queue]?.remove(run.id) }
+            for run in runs where run.process === process && run.maySettle { leaveOrder(run.note.line) }
             active[queue]?.removeAll { $0.process === process }
         }
+        actsEnded(of: process)
     }
 
     // MARK: - What stands in the file
@@ -145,31 +224,36 @@ final class Judge: @unchecked Sendable {
     /// After the end of the power: what is in the file still has to run, and all that was acknowledged and
     /// has not run is in it.
     func powerLost(remaining: [Int: Int64]) {
-        front = [:]
-        for (number, line) in lines {
+        (front, waiting, startsAtRate) = ([:], [:], [])
+        bars.powerLost()
+        fronts = [:]
+        for (number, line) in lines.sorted(by: { $0.key < $1.key }) {
             let id = remaining[number]
-            if line.isAcknowledged, id == nil, !line.maySettle {
-                violations.append("line \(number): its action \(line.id ?? 0) is lost with the power")
+            if line.isAcknowledged, id == nil, !line.mayBeOver {
+                report("line \(number): its action \(line.id ?? 0) is lost with the power")
             }
-            if id == nil, !line.maySettle { lines[number]?.id = nil }
+            if id == nil, !line.mayBeOver { lines[number]?.id = nil }
+            // Acts need not be safe when they return.
+            lines[number]?.facts.powerLost()
+            guard let id, line.isInOrder else { continue }
+            waiting[line.note.queue, default: [:]][id] = number
         }
-        waiting = [:]
-        for (number, id) in remaining { waiting[Note(line: number).number, default: []].insert(id) }
     }
 
     /// At the end: all lines have run, and each that has an effect has it once.
-    func finish(effects: [Int], remaining: [Int: Int64], all: [Note]) {
+    func finish(effects: [Int], remaining: [Int: Int64]) {
         for (line, id) in remaining.sorted(by: { $0.key < $1.key }) {
-            violations.append("line \(line): its action \(id) is still in the file")
+            report("line \(line): its action \(id) is still in the file")
         }
         let counts = Dictionary(grouping: effects, by: \.self).mapValues(\.count)
-        for note in all {
-            let line = lines[note.line]
-            if line?.maySettle != true { violations.append("line \(note.line) has never succeeded") }
-            let expected = note.form == .none ? 0 : 1
+        for note in plan.notes {
+            guard let line = lines[note.line] else { continue }
+            if !line.mayBeOver { report("line \(note.line) has never succeeded") }
+            let most = note.form == .none ? 0 : 1
+            let least = line.facts.removal == .none ? most : 0
             let count = counts[note.line] ?? 0
-            if count != expected {
-                violations.append("line \(note.line): its effect happened \(count) times")
+            if !(least...most).contains(count) {
+                report("line \(note.line): its effect happened \(count) times")
             }
         }
     }
@@ -179,7 +263,9 @@ final class Judge: @unchecked Sendable {
         world.note("VIOLATION: \(text)")
     }
 
-    private func report(_ note: Note, _ text: String) {
+    func report(_ note: Note, _ text: String) {
         report("line \(note.line) of \(note.queue) by \(world.process.name) at \(world.now): \(text)")
     }
+
+    func report(_ run: Run, _ text: String) { report(run.note, "action \(run.id) \(text)") }
 }

@@ -1,13 +1,27 @@
+import Foundation
+import Logging
 import Sluice
 import SluiceSQLite
 
-/// One life of a process: a broker that runs the queues, and what enqueues.
+/// One life of a process: a broker that runs the queues, what enqueues, and who operates them.
 struct Life: Sendable {
     let process: SimulatedProcess
     let path: String
+    let plan: Plan
     let judge: Judge
+    /// What it has to enqueue, and the special lines that it operates.
     let share: [Note]
+    let own: [Note]
     let chance: Chance
+    let application: Application
+
+    init(_ process: SimulatedProcess, _ path: String, _ plan: Plan, _ judge: Judge, _ share: [Note]) {
+        (self.process, self.path, self.plan, self.judge) = (process, path, plan, judge)
+        self.share = share.filter { judge.lines[$0.line]?.isAcknowledged != true }
+        own = share.filter(\.isSpecial)
+        chance = process.world.random.split()
+        application = Application(process, path, opensOften: plan.opensOften)
+    }
 
     var options: BrokerOptions {
         var options = BrokerOptions()
@@ -15,13 +29,11 @@ struct Life: Sendable {
         options.randomness = chance
         options.handlerExecutor = process.executor
         options.engine = EngineContext(process.place, process.executor)
+        options.logger = Logger(label: "world") { _ in SwiftLogNoOpLogHandler() }
         options.file.vfs = process.vfs
-        options.file.identity = ProcessIdentity(
-            pid: Int64(abs(process.name.hashValue % 1_000_000)),
-            mark: "machine namespace-\(process.name) start"
-        )
+        options.file.identity = process.identity(isContained: plan.areContained)
         options.file.sharesFile = true
-        options.file.watchesWAL = false
+        options.file.watchesWAL = plan.haveWatches
         options.file.writeBehind.newest = 4
         options.file.writeBehind.batch = 3
         return options
@@ -30,11 +42,23 @@ struct Life: Sendable {
     /// Runs until it is stopped.
     func live(_ opened: @escaping @Sendable (Broker) -> Void) async {
         let broker = await open()
-        opened(broker)
         do { try route(broker) } catch { return judge.report("\(process.name) cannot route: \(error)") }
+        opened(broker)
+        if plan.acts.contains(.closeGate) { await openGates(broker) }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await run(broker) }
             group.addTask { await enqueue(broker) }
+            group.addTask { await Operator(self, broker).operate() }
+        }
+    }
+
+    /// A gate is closed until somebody has opened it.
+    private func openGates(_ broker: Broker) async {
+        for gate in [Operator.gate, Role.gate] {
+            judge.gateOpens(gate)
+            do { try await broker.openGate(gate, isPersistent: true) } catch {
+                process.world.note("gate \(gate) is not opened: \(error)")
+            }
         }
     }
 
@@ -61,7 +85,7 @@ struct Life: Sendable {
         }
     }
 
-    private func pause(_ duration: Duration) async {
+    func pause(_ duration: Duration) async {
         do { try await process.clock.sleep(duration) } catch { process.world.note("a pause was cancelled") }
     }
 
@@ -71,21 +95,41 @@ struct Life: Sendable {
         var chance = chance
         for note in share {
             await pause(.milliseconds(chance.below(600)))
-            await store(note, broker, inOwn: chance.percent(20))
+            await store(note, options(of: note, &chance), broker, inOwn: chance.percent(20))
         }
     }
 
-    private func store(_ note: Note, _ broker: Broker, inOwn: Bool) async {
+    /// What a line has besides its payload: a special one may have a time, an end or a gate.
+    private func options(of note: Note, _ chance: inout Chance) -> EnqueueOptions {
         let key = DeduplicationKey("line \(note.line)", retention: .seconds(86_400))
+        var options = EnqueueOptions(key: key)
+        if note.startsGroup { options.startsGroups = [note.group] }
+        if note.isMember { options.memberOf = [note.group] }
+        guard note.isSpecial else { return options }
+        let now = process.clock.wallMicroseconds
+        let choice = chance.below(6)
+        let (delay, end) = (chance.below(6_000), 2_000 + chance.below(10_000))
+        if choice == 0, plan.acts.contains(.schedule) { options.notBefore = date(now, delay) }
+        if choice == 1, plan.acts.contains(.expire) { options.expiresAt = date(now, end) }
+        if choice == 2, plan.acts.contains(.closeGate) { options.gate = Operator.gate }
+        return options
+    }
+
+    private func date(_ now: Int64, _ milliseconds: Int) -> Date {
+        Date(timeIntervalSince1970: Double(now / 1_000 + Int64(milliseconds)) / 1_000)
+    }
+
+    private func store(_ note: Note, _ options: EnqueueOptions, _ broker: Broker, inOwn: Bool) async {
         while true {
+            judge.willEnqueue(note, options)
             do {
                 let id: ActionID
                 if inOwn {
                     id = try await application.write { connection in
-                        try broker.enqueue(note, EnqueueOptions(key: key), in: connection.rawHandle).id
+                        try broker.enqueue(note, options, in: connection.rawHandle).id
                     }
                 } else {
-                    id = try await broker.enqueue(note, EnqueueOptions(key: key)).id
+                    id = try await broker.enqueue(note, options).id
                 }
                 judge.acknowledge(note, id)
                 return
@@ -94,73 +138,5 @@ struct Life: Sendable {
                 await pause(.milliseconds(100))
             }
         }
-    }
-
-    private var application: Application { Application(process, path) }
-
-    // MARK: - Handlers
-
-    private func route(_ broker: Broker) throws {
-        var options = RouteOptions(retry: .fixed(.milliseconds(50)))
-        options.crashLimit = 1_000_000
-        var source = chance
-        let (life, seed) = (self, source.next())
-        try broker.route("q/*", Note.self, options) { note, attempt in
-            let run = life.judge.begin(note, attempt)
-            var outcome = "cancelled"
-            defer { life.judge.end(note, run, outcome) }
-            // An attempt goes the same way whenever it begins.
-            var chance = Chance(seed &+ UInt64(note.line * 64 + attempt.number))
-            let work = chance.below(100)
-            if work < 70 { try await life.process.clock.sleep(.microseconds(chance.below(100_000))) }
-            if work > 95, attempt.number < 4 {
-                outcome = "retry"
-                return .retry
-            }
-            switch note.form {
-            case .none: break
-            case .engine:
-                outcome = "success"
-                return .success { try note.write(Connection(borrowing: $0.connection)) }
-            case .application:
-                outcome = "refused"
-                try await life.application.write { connection in
-                    try attempt.succeed(in: connection.rawHandle)
-                    try note.write(connection)
-                }
-            }
-            outcome = "success"
-            return .success
-        }
-    }
-}
-
-/// The application's tables in the engine's file, on connections of its own.
-struct Application: Sendable {
-    static let table = "CREATE TABLE IF NOT EXISTS effects (id INTEGER PRIMARY KEY, line INTEGER NOT NULL)"
-    private let process: SimulatedProcess
-    private let path: String
-
-    init(_ process: SimulatedProcess, _ path: String) { (self.process, self.path) = (process, path) }
-
-    func write<Output: Sendable>(
-        _ body: @escaping @Sendable (Connection) throws -> Output
-    ) async throws -> Output {
-        let queue = process.place.queue("application", isUrgent: false)
-        return try await queue.run {
-            Result {
-                let connection = try Connection(path: path, mode: .write, vfs: process.vfs)
-                defer { connection.close() }
-                connection.setBusyTimeout(.seconds(60))
-                try connection.set(Pragma("wal_autocheckpoint", 0))
-                return try connection.immediate { try body(connection) }
-            }
-        }.get()
-    }
-}
-
-extension Note {
-    fileprivate func write(_ connection: Connection) throws {
-        try connection.prepare("INSERT INTO effects (line) VALUES (?1)").bind(1, line).run()
     }
 }

@@ -1,25 +1,71 @@
 import Sluice
 
+/// What a queue is in the load.
+enum Role: String, Codable, CaseIterable, Sendable {
+    case fifo, last, wide, passes, sorted, batched, rated
+
+    var options: QueueOptions? {
+        switch self {
+        case .fifo, .rated: nil
+        case .last: QueueOptions(discipline: .lastInFirstOut)
+        case .wide: QueueOptions(discipline: .concurrent(Self.slots))
+        case .passes: QueueOptions(discipline: .passOver)
+        case .sorted: QueueOptions(sortKey: .integer)
+        case .batched: QueueOptions(start: .batch(count: Self.batch, after: Self.batchAge))
+        }
+    }
+
+    /// How many actions of a wide queue run at a time.
+    static let slots = 2
+    /// How many of all wide queues a process runs at a time.
+    static let permits = 3
+    static let batch = 4
+    static let batchAge: Duration = .seconds(5)
+    /// Of all rated queues in all processes.
+    static let rate = RateLimit(2, per: .seconds(1), burst: 1, name: "rated")
+    /// The gate of the route to wide queues.
+    static let gate: GateName = "wide"
+}
+
 /// The action of the load: a line of a queue.
 struct Note: Action {
     static let kind = "note"
     var line: Int
-    /// The number of its queue.
-    var number: Int { line % 1_000 }
-    var queue: QueueName { "q/\(number)" }
+    var role: Role
+    /// How often it was edited.
+    var edition = 0
 
-    init(line: Int) { self.line = line }
+    /// The number of its queue, and its place there.
+    var number: Int { line % 1_000 }
+    var place: Int { line / 1_000 }
+    var queue: QueueName { Self.queue(number, role) }
+    var sortKey: SortKey { role == .sorted ? .integer(Int64(place * 7 % 4)) : .arrival }
+
     /// The line of a place in a queue.
-    init(_ place: Int, inQueue number: Int) { line = place * 1_000 + number }
+    init(_ place: Int, inQueue number: Int, _ role: Role) {
+        (line, self.role) = (place * 1_000 + number, role)
+    }
+
+    static func queue(_ number: Int, _ role: Role) -> QueueName { "\(role.rawValue)/\(number)" }
 
     /// By whose transaction its success is settled.
     enum Form { case engine, application, none }
     var form: Form {
-        // Each queue has all forms.
-        switch line / 12_000 % 4 {
+        switch place / 3 % 4 {
         case 0, 1: .engine
         case 2: .application
         default: .none
         }
     }
+
+    /// Whether it may get a time, a gate or an end, be edited, moved and cancelled; others have their place
+    /// in the order for good.
+    var isSpecial: Bool { role != .passes && place % 5 == 3 }
+
+    /// The first of four is the start of a group, whose members the next ones are.
+    var group: GroupName { GroupName("group \(place / 4)") }
+    var startsGroup: Bool { role == .passes && place % 4 == 0 }
+    var isMember: Bool { role == .passes && place % 4 != 0 }
+    /// The line that starts its group.
+    var leader: Int { place / 4 * 4 * 1_000 + number }
 }

@@ -3,31 +3,64 @@ import Sluice
 /// What a seed makes of a world: how many of what there are, and what may go wrong in it.
 struct Plan: CustomStringConvertible {
     var processes: Int
-    var queues: Int
+    /// The role of each queue.
+    var roles: [Role]
     var actions: Int
     /// Which faults there are, and for how long the world is disturbed, in seconds.
     var faults: Set<Fault>
     var disturbance: Int
+    var acts: Set<Act>
     /// Calls of the disk between two steps, on average.
     var pace: Int
+    /// Whether each process has a pid namespace of its own, and whether they are told of writes.
+    var areContained: Bool
+    var haveWatches: Bool
+    /// Whether clocks jump by an hour.
+    var jumpsFar: Bool
+    /// Whether the application opens a connection for each transaction.
+    var opensOften: Bool
 
     enum Fault: String, CaseIterable {
         case kill, killInCall, freeze, freezeInCall, longFreeze, losePower
-        case clock, failSyncs, fullDisk, suspend
+        case clock, failSyncs, failSyncsLong, fullDisk, suspend
+    }
+
+    /// What is done to special lines, and to queues.
+    enum Act: String, CaseIterable {
+        case schedule, expire, closeGate, fail, hang
+        case hold, cancel, move, front, edit, take, retryNow, runNow
     }
 
     init(_ chance: inout Chance, actions: Int = 200) {
         processes = 1 + chance.below(4)
-        queues = [1, 2, 4, 12][chance.below(4)]
+        let count = [1, 2, 4, 12][chance.below(4)]
+        let isPlain = chance.percent(25)
+        roles = (0..<count).map { _ in isPlain ? .fifo : Role.allCases[chance.below(Role.allCases.count)] }
         self.actions = actions
-        faults = []
-        for fault in Fault.allCases where chance.percent(40) { faults.insert(fault) }
+        (faults, acts) = ([], [])
+        for fault in Fault.allCases where chance.percent(30) { faults.insert(fault) }
+        let share = [0, 30, 60][chance.below(3)]
+        for act in Act.allCases where chance.percent(share) { acts.insert(act) }
         disturbance = 20 + chance.below(60)
         pace = [4, 12, 40, 200][chance.below(4)]
+        opensOften = chance.percent(15)
+        (areContained, haveWatches) = (chance.percent(40), chance.percent(70))
+        // Times of actions by a clock that is an hour off are an hour off.
+        jumpsFar = chance.percent(50) && acts.isDisjoint(with: [.schedule, .expire])
     }
 
+    var notes: [Note] { (0..<actions).map { Note($0, inQueue: $0 % roles.count, roles[$0 % roles.count]) } }
+    /// Whether all clocks go alike.
+    var hasOneClock: Bool { !faults.contains(.clock) }
+    /// Whether a handler begins as soon as it is claimed.
+    var isPrompt: Bool { faults.isDisjoint(with: [.freeze, .freezeInCall, .longFreeze, .suspend]) }
+
     var description: String {
-        "\(processes) processes, \(queues) queues, \(actions) actions, \(disturbance) s of "
-            + faults.map(\.rawValue).sorted().joined(separator: ", ")
+        func names(_ things: some Sequence<String>) -> String { things.sorted().joined(separator: ", ") }
+        return "\(processes) processes, queues: \(roles.map(\.rawValue).joined(separator: " ")), "
+            + "\(actions) actions, \(disturbance) s of \(names(faults.map(\.rawValue))), "
+            + "acts: \(names(acts.map(\.rawValue)))"
+            + (areContained ? ", contained" : "") + (haveWatches ? ", watches" : "")
+            + (jumpsFar ? ", far jumps" : "")
     }
 }

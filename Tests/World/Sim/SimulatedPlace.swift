@@ -9,7 +9,46 @@ final class SimulatedPlace: WorkPlace {
 
     func queue(_ label: String, isUrgent: Bool) -> any WorkQueue { SimulatedQueue(process, label) }
     func signal() -> any WorkSignal { SimulatedSignal(process) }
+
+    func watch(
+        _ path: String,
+        on queue: any WorkQueue,
+        fired: @escaping @Sendable () -> Void
+    ) -> (any WorkWatch)? { SimulatedWatch(world, path, queue, fired) }
+
     var now: Duration { world.now }
+}
+
+/// Hears of the next change of a file, some time later.
+// Used by the one thread of the world that runs.
+final class SimulatedWatch: WorkWatch, @unchecked Sendable {
+    private let world: World
+    private let path: String
+    private let queue: any WorkQueue
+    private let fired: @Sendable () -> Void
+    private var isSet = false
+
+    init(_ world: World, _ path: String, _ queue: any WorkQueue, _ fired: @escaping @Sendable () -> Void) {
+        (self.world, self.path, self.queue, self.fired) = (world, path, queue, fired)
+    }
+
+    func arm() -> Bool {
+        if !isSet { isSet = world.watch(path, self) }
+        return isSet
+    }
+
+    func heard() {
+        queue.add { [self] in
+            guard isSet else { return }
+            isSet = false
+            fired()
+        }
+    }
+
+    func end(_ ended: @escaping @Sendable () -> Void) {
+        isSet = false
+        ended()
+    }
 }
 
 /// Runs one job after the other, each when the world chooses it.

@@ -6,6 +6,7 @@ import WorldDisk
 final class SimulatedProcess: @unchecked Sendable {
     unowned let world: World
     let name: String
+    let pid: Int64
     /// By how much its wall clock is ahead.
     var clockOffset: Duration
     private(set) var isDead = false
@@ -23,11 +24,21 @@ final class SimulatedProcess: @unchecked Sendable {
 
     init(_ world: World, _ name: String, clockOffset: Duration) {
         (self.world, self.name, self.clockOffset) = (world, name, clockOffset)
+        pid = world.nextPID()
     }
 
     var clock: SimulatedClock { SimulatedClock(process: self) }
     /// The name of its VFS; no other world of the program has it.
     var vfs: String { "\(world.seed).\(name)" }
+
+    /// - Parameter isContained: Whether it has a pid namespace of its own, so that none sees another.
+    func identity(isContained: Bool) -> ProcessIdentity {
+        let namespace = isContained ? "pid:[\(pid)]" : "pid:[0]"
+        mark = "\(World.boot) \(namespace) \(pid)"
+        return ProcessIdentity(pid: pid, mark: mark, on: world)
+    }
+
+    private(set) var mark = ""
 
     /// Gives it files.
     func connect() {
@@ -35,11 +46,15 @@ final class SimulatedProcess: @unchecked Sendable {
             step: { process(at: $0).takeStep() },
             sleep: { process(at: $0).sleep(.nanoseconds($1)) },
             uptime: { Int64(process(at: $0).world.now / .nanoseconds(1)) },
-            time: { process(at: $0).clock.wallMicroseconds / 1_000 }
+            time: { process(at: $0).clock.wallMicroseconds / 1_000 },
+            wrote: { context, path in
+                if let path { process(at: context).world.wrote(String(cString: path)) }
+            }
         )
         // Retained for ever, as the VFS is.
         let context = Unmanaged.passRetained(self).toOpaque()
         files = world_process_create(world.disk.pointer, vfs, calls, context)
+        world.add(self)
         precondition(files != nil, "SQLite refuses the VFS \(vfs)")
     }
 
@@ -94,6 +109,8 @@ final class SimulatedDisk {
         self.pointer = pointer
     }
 
+    /// Watches a file until its next change; returns whether there is one.
+    func watch(_ path: String) -> Bool { world_disk_watch(pointer, path) != 0 }
     func setQuiet(_ calls: Int) { world_disk_set_quiet(pointer, Int32(calls)) }
 
     /// Ends the power; returns how many writes were lost or torn.

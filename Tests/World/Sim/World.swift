@@ -31,7 +31,10 @@ final class World: @unchecked Sendable {
     private(set) var steps = 0
     private var runnables: [Runnable] = []
     private var timers = TimerHeap()
+    private(set) var processes: [Int64: SimulatedProcess] = [:]
+    private var watches: [String: [SimulatedWatch]] = [:]
     private var idle: [Strand] = []
+    private var lastPID: Int64 = 0
     private var running: Strand
     private let main: Strand
     private var isOver = false
@@ -219,7 +222,25 @@ final class World: @unchecked Sendable {
         return entry
     }
 
+    // MARK: - Watches
+
+    func watch(_ path: String, _ watch: SimulatedWatch) -> Bool {
+        guard disk.watch(path) else { return false }
+        watches[path, default: []].append(watch)
+        return true
+    }
+
+    func wrote(_ path: String) {
+        for watch in watches.removeValue(forKey: path) ?? [] { watch.heard() }
+    }
+
     // MARK: - What is done to processes
+
+    func add(_ process: SimulatedProcess) { processes[process.pid] = process }
+    func nextPID() -> Int64 {
+        lastPID += 1
+        return lastPID
+    }
 
     func freeze(_ process: SimulatedProcess) {
         guard !process.isDead, !process.isFrozen else { return }

@@ -18,6 +18,8 @@ struct world_calls {
     long long (*uptime)(void *context);
     /// The process's wall clock, in milliseconds since 1970.
     long long (*time)(void *context);
+    /// A file that is watched was written, cut or deleted, by the process or another; it is not watched any more.
+    void (*wrote)(void *context, const char *path);
 };
 
 /// Decides, by the world's seed, about a write that was not synced: a number below `bound`.
@@ -25,6 +27,9 @@ typedef unsigned (*world_choice)(void *context, unsigned bound);
 
 struct world_disk *world_disk_create(void);
 void world_disk_destroy(struct world_disk *);
+
+/// Watches a file until its next change; returns 0 when there is none.
+int world_disk_watch(struct world_disk *, const char *path);
 
 /// Makes so many more calls take no step.
 void world_disk_set_quiet(struct world_disk *, int calls);

@@ -1,0 +1,95 @@
+import Foundation
+import Sluice
+
+/// What acts have made of a line.
+struct Facts {
+    enum Removal { case none, possible, certain }
+
+    /// By wall clocks, in microseconds since 1970.
+    var notBefore: Int64?
+    var expiresAt: Int64?
+    var gate: GateName?
+    var removal = Removal.none
+    /// When it was removed for certain.
+    var removedAt: Duration = .zero
+    /// The least edition that an attempt has, from a time on.
+    var edition = 0
+    var editedAt: Duration = .zero
+    /// The queue where it runs, from a time on.
+    var queue: QueueName?
+    var movedAt: Duration = .zero
+    var retryNowAt: Duration?
+
+    /// Whether nothing changes its place in the order.
+    var isPlain: Bool { notBefore == nil && expiresAt == nil && gate == nil }
+
+    mutating func add(_ options: EnqueueOptions) {
+        // An enqueue whose answer was lost may have stored others.
+        if let date = options.notBefore { notBefore = min(notBefore ?? .max, Self.microseconds(date)) }
+        if let date = options.expiresAt {
+            expiresAt = max(expiresAt ?? .min, Self.microseconds(date))
+            removal = .possible
+        }
+        gate = options.gate ?? gate
+    }
+
+    private static func microseconds(_ date: Date) -> Int64 {
+        Int64((date.timeIntervalSince1970 * 1_000).rounded()) * 1_000
+    }
+
+    mutating func powerLost() {
+        if removal == .certain { removal = .possible }
+        (edition, queue) = (0, nil)
+    }
+}
+
+/// What keeps lines from starting, and since when for certain.
+struct Bars {
+    struct Bar {
+        let since: Duration
+    }
+
+    private(set) var holds: [QueueName: [HoldID: Bar]] = [:]
+    private(set) var gates: [GateName: Bar] = [:]
+
+    mutating func add(_ hold: HoldID, on queue: QueueName, at time: Duration) {
+        holds[queue, default: [:]][hold] = Bar(since: time)
+    }
+
+    mutating func end(_ hold: HoldID, on queue: QueueName) { holds[queue]?[hold] = nil }
+    mutating func close(_ gate: GateName, at time: Duration) { gates[gate] = Bar(since: time) }
+    mutating func open(_ gate: GateName) { gates[gate] = nil }
+
+    /// Acts need not be safe when they return.
+    mutating func powerLost() { self = Bars() }
+}
+
+/// What acts have to do with runs.
+extension Judge {
+    func checkFacts(_ run: Run) {
+        guard let line = lines[run.note.line] else { return }
+        let facts = line.facts
+        if facts.removal == .certain, isClaimed(by: run.process, after: facts.removedAt) {
+            report(run, "runs, and was removed at \(facts.removedAt)")
+        }
+        if run.note.edition < facts.edition, isClaimed(by: run.process, after: facts.editedAt) {
+            report(run, "runs with edition \(run.note.edition), and has edition \(facts.edition)")
+        }
+        if let queue = facts.queue, queue != run.queue, isClaimed(by: run.process, after: facts.movedAt) {
+            report(run, "runs in \(run.queue), and was moved to \(queue)")
+        }
+    }
+
+    func checkBars(_ run: Run) {
+        for (hold, bar) in bars.holds[run.queue] ?? [:] where isClaimed(by: run.process, after: bar.since) {
+            report(run, "runs under hold \(hold.rawValue)")
+        }
+        var gates: [GateName] = []
+        if let gate = lines[run.note.line]?.facts.gate { gates.append(gate) }
+        if run.note.role == .wide { gates.append(Role.gate) }
+        for gate in gates {
+            guard let bar = bars.gates[gate], isClaimed(by: run.process, after: bar.since) else { continue }
+            report(run, "runs behind the closed gate \(gate)")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Sluice
+
+/// Acts on things, so that one whose effect another may have undone is not taken for certain.
+struct Orders {
+    private var begun: [String: Int] = [:]
+    private var open: [String: Set<Int>] = [:]
+
+    /// Begins an act on a thing; returns its number.
+    mutating func begin(_ thing: String) -> Int {
+        begun[thing, default: 0] += 1
+        let number = begun[thing] ?? 0
+        open[thing, default: []].insert(number)
+        return number
+    }
+
+    /// Ends an act; returns whether it was alone from begin to end. One that never ends is never over.
+    mutating func end(_ thing: String, _ number: Int) -> Bool {
+        open[thing]?.remove(number)
+        return begun[thing] == number && open[thing]?.isEmpty == true
+    }
+}
+
+/// What the judge is told by operators: before an act, what may become of it; after it, what is certain.
+extension Judge {
+    /// Acts that a process is in the midst of.
+    struct Taking {
+        let process: SimulatedProcess
+        let queue: QueueName
+    }
+
+    func actsEnded(of process: SimulatedProcess) {
+        for taking in takings where taking.process === process { mayBeTaken(from: taking.queue) }
+        takings.removeAll { $0.process === process }
+    }
+
+    // MARK: - Of queues
+
+    func holdBegan(_ hold: HoldID, on queue: QueueName) { bars.add(hold, on: queue, at: world.now) }
+    func holdEnds(_ hold: HoldID, on queue: QueueName) { bars.end(hold, on: queue) }
+    func gateClosed(_ gate: GateName) { bars.close(gate, at: world.now) }
+    func gateOpens(_ gate: GateName) { bars.open(gate) }
+
+    func willRetryNow() {
+        for number in lines.keys { lines[number]?.facts.retryNowAt = world.now }
+    }
+
+    func willRunNow() {
+        willRetryNow()
+        for number in lines.keys { lines[number]?.facts.notBefore = nil }
+    }
+
+    /// All acts are taken back, and dead letters run without an end.
+    func willEndActs() {
+        bars = Bars()
+        willRunNow()
+        for number in lines.keys { lines[number]?.facts.expiresAt = nil }
+    }
+
+    // MARK: - Taking out
+
+    func willTake(from queue: QueueName, _ process: SimulatedProcess) -> Int {
+        takings.append(Taking(process: process, queue: queue))
+        return frontMayChange(of: queue)
+    }
+
+    func took(_ note: Note?, from queue: QueueName, _ process: SimulatedProcess, _ turn: Int) {
+        takings.removeAll { $0.process === process }
+        _ = frontHasChanged(of: queue, turn)
+        guard let note else { return }
+        takeOutOfOrder(note.line)
+        for run in active.values.joined() where run.note.line == note.line {
+            if !hasLost(run.process, since: run.start) { report(note, "is taken out while it runs") }
+        }
+        remove(note)
+    }
+
+    /// Any line of a queue may have been taken out.
+    private func mayBeTaken(from queue: QueueName) {
+        for (number, line) in lines where (line.facts.queue ?? line.note.queue) == queue && !line.mayBeOver {
+            takeOutOfOrder(number)
+            lines[number]?.facts.removal = .possible
+        }
+    }
+
+    func willPutBack(_ note: Note, to queue: QueueName) -> Int {
+        lines[note.line]?.facts.removal = .possible
+        lines[note.line]?.id = nil
+        return frontMayChange(of: queue)
+    }
+
+    func putBack(_ note: Note, to queue: QueueName, _ id: ActionID, _ turn: Int) {
+        _ = frontHasChanged(of: queue, turn)
+        guard let line = lines[note.line] else { return }
+        lines[note.line]?.id = id.rawValue
+        if line.facts.expiresAt == nil, !line.wasOperated { lines[note.line]?.facts.removal = .none }
+    }
+
+    /// Until the act has ended, it is not certain which line is at the front.
+    private func frontMayChange(of queue: QueueName) -> Int {
+        fronts[queue] = nil
+        return orders.begin("front \(queue)")
+    }
+
+    private func frontHasChanged(of queue: QueueName, _ turn: Int) -> Bool {
+        fronts[queue] = nil
+        return orders.end("front \(queue)", turn)
+    }
+
+    // MARK: - Of lines
+
+    func willRemove(_ note: Note) {
+        takeOutOfOrder(note.line)
+        fronts = fronts.filter { $0.value.line != note.line }
+        lines[note.line]?.wasOperated = true
+        lines[note.line]?.facts.removal = .possible
+    }
+
+    func removed(_ note: Note) { remove(note) }
+
+    private func remove(_ note: Note) {
+        lines[note.line]?.facts.removal = .certain
+        lines[note.line]?.facts.removedAt = world.now
+    }
+
+    func willMove(_ note: Note, to queue: QueueName) -> Int {
+        takeOutOfOrder(note.line)
+        lines[note.line]?.facts.queue = nil
+        fronts = fronts.filter { $0.value.line != note.line }
+        return frontMayChange(of: queue)
+    }
+
+    func moved(_ note: Note, to queue: QueueName, isDone: Bool, _ turn: Int) {
+        _ = frontHasChanged(of: queue, turn)
+        guard isDone else { return }
+        lines[note.line]?.facts.queue = queue
+        lines[note.line]?.facts.movedAt = world.now
+    }
+
+    func willChangeFront(of queue: QueueName, _ note: Note) -> Int {
+        takeOutOfOrder(note.line)
+        return frontMayChange(of: queue)
+    }
+
+    func changedFront(of queue: QueueName, to note: Note?, _ turn: Int) {
+        guard frontHasChanged(of: queue, turn), let note else { return }
+        fronts[queue] = (note.line, world.now)
+    }
+
+    func checkFront(_ run: Run) {
+        guard let front = fronts[run.queue] else { return }
+        if front.line == run.note.line {
+            fronts[run.queue] = nil
+        } else if isClaimed(by: run.process, after: front.since) {
+            report(run, "runs before line \(front.line), which was moved to the front")
+        }
+    }
+
+    func nextEdition(of note: Note) -> Int {
+        lines[note.line]?.editions += 1
+        return lines[note.line]?.editions ?? 0
+    }
+
+    func edited(_ note: Note) {
+        lines[note.line]?.facts.edition = note.edition
+        lines[note.line]?.facts.editedAt = world.now
+    }
+}

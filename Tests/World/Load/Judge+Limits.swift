@@ -1,0 +1,53 @@
+import Sluice
+
+/// How many run at a time, how many start in a time, and when.
+extension Judge {
+    func checkLimits(_ run: Run) {
+        switch run.note.role {
+        case .wide:
+            let own = active.values.joined().filter { $0.process === run.process && $0.note.role == .wide }
+            if own.count >= Role.permits { report(run, "runs beside \(own.count) of its route") }
+        case .rated: checkRate(run)
+        default: break
+        }
+    }
+
+    private func checkRate(_ run: Run) {
+        // A handler that begins late begins near those behind it; clocks that differ count differently.
+        guard plan.hasOneClock, plan.isPrompt else { return }
+        let window: Duration = .seconds(5)
+        startsAtRate.removeAll { $0 < world.now - window }
+        startsAtRate.append(world.now)
+        // One more for its burst, one for a begin that came late.
+        let most = Role.rate.starts * 5 + 2
+        if startsAtRate.count > most { report(run, "is one of \(startsAtRate.count) starts in \(window)") }
+    }
+
+    func checkTimes(_ run: Run) {
+        guard let line = lines[run.note.line] else { return }
+        let wall = run.process.clock.wallMicroseconds
+        let tolerance: Int64 = plan.hasOneClock ? 0 : 12_000_000
+        if let time = line.facts.notBefore, wall + tolerance < time {
+            report(run, "runs \((time - wall) / 1_000) ms before its time")
+        }
+        if let time = line.facts.expiresAt, wall > time + tolerance + 2_000_000,
+            isClaimed(by: run.process, after: world.now - .microseconds(wall - time))
+        {
+            report(run, "runs \((wall - time) / 1_000) ms after its end")
+        }
+        checkRetry(run, line)
+    }
+
+    private func checkRetry(_ run: Run, _ line: Line) {
+        guard let last = line.runs.last, let end = last.end, let delay = last.retryDelay else { return }
+        guard line.facts.retryNowAt.map({ $0 < end }) ?? true, !last.process.isDead, plan.hasOneClock,
+            !hasLost(last.process, since: last.start), !couldNotSettle(last)
+        else { return }
+        // Times in the file have whole microseconds.
+        if world.now + .microseconds(1) < end + delay {
+            report(run, "runs \(end + delay - world.now) before it may be tried again")
+        }
+    }
+
+    private func couldNotSettle(_ run: Run) -> Bool { run.process.hasFaultyDisk }
+}

@@ -1,0 +1,155 @@
+import Sluice
+import SluiceSQLite
+
+/// Does to lines and queues what operators and applications do, and has the judge know it.
+struct Operator {
+    /// The gate that special lines may have.
+    static let gate: GateName = "special"
+    private let life: Life
+    private let broker: Broker
+    private var chance: Chance
+
+    private var judge: Judge { life.judge }
+    private var world: World { life.process.world }
+
+    init(_ life: Life, _ broker: Broker) {
+        (self.life, self.broker) = (life, broker)
+        var source = life.chance
+        for _ in 0..<3 { _ = source.next() }
+        chance = source.split()
+    }
+
+    consuming func operate() async {
+        let acts = life.plan.acts.sorted { $0.rawValue < $1.rawValue }
+        guard !acts.isEmpty else { return }
+        while !judge.isQuiet {
+            await life.pause(.milliseconds(100 + chance.below(1_500)))
+            guard let act = chance.pick(acts) else { continue }
+            do { try await perform(act) } catch { world.note("\(act) is refused: \(error)") }
+        }
+    }
+
+    private mutating func perform(_ act: Plan.Act) async throws {
+        switch act {
+        case .schedule, .expire, .fail, .hang: break
+        case .closeGate: try await closeGate()
+        case .hold: try await hold()
+        case .cancel: try await cancel()
+        case .move: try await move()
+        case .front: try await moveToFront()
+        case .edit: try await edit()
+        case .take: try await take()
+        case .retryNow:
+            judge.willRetryNow()
+            defer { judge.willRetryNow() }
+            try await broker.retryNow()
+        case .runNow:
+            judge.willRunNow()
+            defer { judge.willRunNow() }
+            try await broker.runNow(includingRetries: chance.percent(50))
+        }
+    }
+
+    // MARK: - Of queues
+
+    private mutating func queue(_ roles: Set<Role>) -> QueueName? {
+        let all = life.plan.roles.enumerated().filter { roles.contains($0.element) }
+        return chance.pick(all).map { Note.queue($0.offset, $0.element) }
+    }
+
+    private mutating func hold() async throws {
+        guard let queue = queue(Set(Role.allCases)) else { return }
+        let hold = try await broker.hold(QueuePattern(queue.rawValue), by: "operator")
+        judge.holdBegan(hold, on: queue)
+        world.note("hold \(hold) on \(queue)")
+        await life.pause(.milliseconds(chance.below(7_000)))
+        judge.holdEnds(hold, on: queue)
+        world.note("ends hold \(hold) on \(queue)")
+        try await broker.endHold(hold)
+    }
+
+    private mutating func closeGate() async throws {
+        let gate = chance.percent(50) ? Self.gate : Role.gate
+        let turn = judge.orders.begin("gate \(gate)")
+        try await broker.closeGate(gate, isPersistent: true)
+        if judge.orders.end("gate \(gate)", turn) { judge.gateClosed(gate) }
+        world.note("closes gate \(gate)")
+        await life.pause(.milliseconds(chance.below(7_000)))
+        judge.gateOpens(gate)
+        world.note("opens gate \(gate)")
+        let opening = judge.orders.begin("gate \(gate)")
+        try await broker.openGate(gate, isPersistent: true)
+        _ = judge.orders.end("gate \(gate)", opening)
+    }
+
+    /// Takes the next action out, and perhaps puts it back.
+    private mutating func take() async throws {
+        guard let queue = queue([.fifo, .last, .sorted]) else { return }
+        let handle = broker.queue(queue, of: Note.self)
+        let taking = judge.willTake(from: queue, life.process)
+        let taken: QueuedAction<Note>?
+        do { taken = try await handle.removeNext() } catch {
+            judge.actsEnded(of: life.process)
+            throw error
+        }
+        guard let taken else { return judge.took(nil, from: queue, life.process, taking) }
+        judge.took(taken.action, from: queue, life.process, taking)
+        world.note("takes line \(taken.action.line), action \(taken.id), from \(queue)")
+        await life.pause(.milliseconds(chance.below(3_000)))
+        let putting = judge.willPutBack(taken.action, to: queue)
+        let id = try await handle.putBack(taken)
+        judge.putBack(taken.action, to: queue, id, putting)
+        world.note("puts line \(taken.action.line) back as action \(id)")
+    }
+
+    // MARK: - Of special lines
+
+    /// A line of its own, which no other process operates.
+    private mutating func line(_ roles: Set<Role> = Set(Role.allCases)) -> Judge.Line? {
+        let own = life.own.compactMap { judge.lines[$0.line] }.filter {
+            roles.contains($0.note.role) && $0.isAcknowledged && $0.id != nil && !$0.mayBeOver
+        }
+        return chance.pick(own)
+    }
+
+    private mutating func cancel() async throws {
+        guard let line = line(), let id = line.id else { return }
+        judge.willRemove(line.note)
+        world.note("cancels line \(line.note.line), action \(id)")
+        if chance.percent(30) {
+            try await life.application.write { connection -> Void in
+                try connection.prepare("DELETE FROM sluice_actions WHERE id = ?1").bind(1, id).run()
+            }
+        } else if try await broker.cancel(ActionID(rawValue: id)) == .removed {
+            judge.removed(line.note)
+        }
+    }
+
+    private mutating func move() async throws {
+        guard let line = line([.fifo, .last, .sorted, .wide, .rated]), let id = line.id,
+            let target = queue([line.note.role])
+        else { return }
+        let turn = judge.willMove(line.note, to: target)
+        let change = try await broker.move(ActionID(rawValue: id), to: target)
+        world.note("moves line \(line.note.line), action \(id), to \(target): \(change)")
+        judge.moved(line.note, to: target, isDone: change == .done || change == .deferred, turn)
+    }
+
+    private mutating func moveToFront() async throws {
+        guard let line = line([.fifo]), let id = line.id, line.facts.isPlain else { return }
+        let queue = line.facts.queue ?? line.note.queue
+        let turn = judge.willChangeFront(of: queue, line.note)
+        let change = try await broker.moveToFront(ActionID(rawValue: id))
+        world.note("moves line \(line.note.line), action \(id), to the front: \(change)")
+        judge.changedFront(of: queue, to: change == .done ? line.note : nil, turn)
+    }
+
+    private mutating func edit() async throws {
+        guard let line = line(), let id = line.id else { return }
+        var note = line.note
+        note.edition = judge.nextEdition(of: note)
+        let change = try await broker.edit(ActionID(rawValue: id), to: note)
+        world.note("edits line \(note.line), action \(id): \(change)")
+        if change == .done || change == .deferred { judge.edited(note) }
+    }
+}
