@@ -51,24 +51,12 @@ extension Store {
                 // `schema_version` does not show that a newer version has migrated the file: the
                 // application's own transaction may use its numbers, and roll them back.
                 try Migrator().check(connection)
-                var limits = WriteBehindLimits()
-                limits.newest *= 2  // Without a broker's upkeep, as in `Migrations/0003_triggers.sql`.
-                let core = TransactionCore(
-                    connection: connection,
-                    nonce: nonce,
-                    identity: identity,
-                    leases: LeaseTimes(),
-                    clock: clock,
-                    writeBehind: limits,
-                    isJoined: true
-                )
-                (core.now, core.uptime) = (clock.now, clock.uptime)
-                // This process's own store also reads it as a foreign change.
-                let epochs = try connection.cached("SELECT epoch FROM sluice_runner_rows")
-                core.others = try epochs.all { $0.int64(0) }
+                let core = try joinedCore(connection)
                 let output = try body(WriteTransaction(core)).get()
                 try core.writeDown()
                 if core.isWriteBehindDue { try core.writeBehind() }
+                // The application's commit syncs nothing if it writes nothing.
+                if core.hasFoundStored { try connection.syncWAL() }
                 return output
             }
         } catch let error as SQLiteError where error.code.primary == .busy {
@@ -93,6 +81,24 @@ extension Store {
             if failure.code == .newerSchema { check.fail(failure) }
             throw failure
         }
+    }
+
+    private func joinedCore(_ connection: Connection) throws(SQLiteError) -> TransactionCore {
+        var limits = WriteBehindLimits()
+        limits.newest *= 2  // Without a broker's upkeep, as in `Migrations/0003_triggers.sql`.
+        let core = TransactionCore(
+            connection: connection,
+            nonce: nonce,
+            identity: identity,
+            leases: LeaseTimes(),
+            clock: clock,
+            writeBehind: limits,
+            isJoined: true
+        )
+        (core.now, core.uptime) = (clock.now, clock.uptime)
+        // This process's own store also reads it as a foreign change.
+        core.others = try connection.cached("SELECT epoch FROM sluice_runner_rows").all { $0.int64(0) }
+        return core
     }
 
     private func ensureUsable(_ connection: Connection) throws(SluiceError) {

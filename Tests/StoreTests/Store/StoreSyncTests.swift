@@ -80,6 +80,32 @@ struct StoreSyncTests {
         for _ in 0..<100 { try await store.settle(store.take(), .success) }
     }
 
+    @Test(
+        "G1: an enqueue that finds the action of its key unsynced has it on the disk when it returns",
+        arguments: [false, true]
+    )
+    func foundByKey(inOwn: Bool) async throws {
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let fixture = try await fixture(disk)
+        let store = fixture.store
+        let key = DeduplicationKey("key", retention: .seconds(60))
+        let draft = ActionDraft("found", extras: DraftExtras(key: key))
+        // As an action that another's settling enqueues.
+        let stored = try await store.write(sync: .later) { try $0.enqueues.enqueue([draft]).get() }
+        #expect(logSteps(journal).last == "written")
+        if inOwn {
+            let connection = try Connection(path: fixture.file.path, mode: .write, vfs: disk.name)
+            let found = try connection.immediate { try store.enqueue([draft], in: connection.rawHandle) }
+            #expect(found == stored)
+            connection.close()
+        } else {
+            #expect(try await store.enqueue([draft]) == stored)
+        }
+        #expect(logSteps(journal).last == "synced")
+        await store.close()
+    }
+
     @Test("What is unsynced is synced before a commit takes the write lock, for which others wait")
     func syncedAhead() async throws {
         let (disk, journal) = (try FaultyDisk(), PowerJournal())

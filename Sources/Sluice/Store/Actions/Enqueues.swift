@@ -204,7 +204,9 @@ final class Enqueues: TransactionSubject {
             let known = try keys.look(up: key.text, in: entry.id)
         {
             switch key.policy {
-            case .keepFirst: return .success(Stored(id: known.action, isNew: false))
+            case .keepFirst:
+                core.hasFoundStored = true
+                return .success(Stored(id: known.action, isNew: false))
             case .refuse:
                 let text = "the queue '\(draft.queue)' has had action \(known.action) under the same key"
                 return .failure(SluiceError(.duplicateKey, text))

@@ -123,11 +123,7 @@ final class GroupCommitter {
         }
         turns.add()
         do {
-            // A transaction that changes nothing must not fail for want of space.
-            if core.hasChanges, try walGuard?.willCommit(besideOthers: !core.others.isEmpty) == true {
-                try core.notifyRunners(.runner)
-            }
-            try ensureSpace()
+            try readyToCommit(core, isSynced: isSynced)
             // A caller that commits its own write gathers no others, and needs no time.
             let start = waitsForLock ? place.now : .zero
             try transaction.commit()
@@ -320,6 +316,16 @@ final class GroupCommitter {
         guard !mustTruncate, connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
         try connection.syncWAL()
         syncedFrames = connection.walFrames
+    }
+
+    private func readyToCommit(_ core: TransactionCore, isSynced: Bool) throws {
+        // A transaction that changes nothing must not fail for want of space.
+        if core.hasChanges, try walGuard?.willCommit(besideOthers: !core.others.isEmpty) == true {
+            try core.notifyRunners(.runner)
+        }
+        // A commit without changes syncs nothing, and what an enqueue has found must be on the disk.
+        if isSynced, core.hasFoundStored, !core.hasChanges { try connection.syncWAL() }
+        try ensureSpace()
     }
 
     /// Commits each member of a failed group in a transaction of its own; a lone member gets the error.

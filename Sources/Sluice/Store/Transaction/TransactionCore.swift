@@ -33,6 +33,8 @@ final class TransactionCore {
     private var before: (epoch: Int64?, claimCount: Int64, others: [Int64], seenOpening: Int64)?
     private var changesBefore = 0
     var hasChanges: Bool { connection.totalChanges != changesBefore }
+    /// Whether it answers with an action that was stored before, perhaps by a commit that is not synced.
+    var hasFoundStored = false
     private var dataVersion: Int64?
     /// `PRAGMA data_version` at the last foreign commit that observers were notified of; kept in a roll-back.
     private var reportedDataVersion: Int64?
@@ -93,6 +95,7 @@ final class TransactionCore {
         try? order.loadAhead()
         try connection.beginImmediate()
         before = (epoch, claimCount, others, seenOpening)
+        hasFoundStored = false
         order.begin()
         (self.now, uptime, waited) = (now ?? clock.now, clock.uptime, .zero)
         events.begin(now: self.now)
