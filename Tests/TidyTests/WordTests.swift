@@ -45,7 +45,7 @@ struct WordTests {
     ].map { Forbidden(text: $0, reason: "WorkPlace has the engine's threads and times") }
 
     /// The watch on files of the system, which is handed in as a whole, and the clocks of the system.
-    private static let isOfTheSystem = ["WakeUps/Inotify.swift", "BrokerClock.swift"]
+    private static let isOfTheSystem = ["BrokerClock.swift"]
 
     private static let needingReason = ["@unchecked Sendable", "nonisolated(unsafe)"]
 

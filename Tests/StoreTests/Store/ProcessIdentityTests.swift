@@ -66,9 +66,9 @@ import Testing
         // As a container is shown a file of its own.
         let file = try TemporaryFile()
         try "another\n".write(toFile: file.path, atomically: false, encoding: .utf8)
-        #expect(SystemMachine.start(at: file.path) == nil)
+        #expect(SystemHost.start(at: file.path) == nil)
         let own = try #require(ProcessIdentity.current.mark.split(separator: " ").first)
-        #expect(SystemMachine.start(at: "/proc/sys/kernel/random/boot_id") == String(own))
+        #expect(SystemHost.start(at: "/proc/sys/kernel/random/boot_id") == String(own))
     }
 
     @Test("G3: a process in another time namespace has another time since the start, and is not told dead")
@@ -101,7 +101,7 @@ import Testing
 extension ProcessIdentity {
     /// The same process with another folder of processes.
     fileprivate func seeing(by folder: String) -> ProcessIdentity {
-        ProcessIdentity(pid: pid, mark: mark, on: SystemMachine(folder: folder))
+        ProcessIdentity(pid: pid, mark: mark, on: SystemHost(folder: folder))
     }
 }
 

@@ -250,7 +250,7 @@ struct StoreSuspectTests {
         let fixture = try await StoreFixture(isRunning: false)
         let mark = ProcessIdentity.current.mark.split(separator: " ").map(String.init)
         let parent = try ProcessIdentityTests.mark(of: getppid(), like: mark)
-        let uptime = try #require(SystemMachine.shared.uptime)
+        let uptime = try #require(SystemHost.shared.uptime)
         let ends = "\(fixture.clock.wallMicroseconds + 30_000_000), \((uptime + patience).wholeMicroseconds)"
         try fixture.execute(
             """

@@ -81,16 +81,17 @@ final class SimulatedProcess: @unchecked Sendable {
         if let files { world_process_kill(files) }
     }
 
-    /// Whether its disk has ever failed.
-    private(set) var hasFaultyDisk = false
+    /// When its disk failed for the first time.
+    private(set) var faultySince: Duration?
+    var hasFaultyDisk: Bool { faultySince != nil }
 
     func failSyncs(_ count: Int32) {
-        if count != 0 { hasFaultyDisk = true }
+        if count != 0 { faultySince = faultySince ?? world.now }
         if let files { world_process_fail_syncs(files, count) }
     }
 
     func setFull(_ isFull: Bool) {
-        if isFull { hasFaultyDisk = true }
+        if isFull { faultySince = faultySince ?? world.now }
         if let files { world_process_set_full(files, isFull ? 1 : 0) }
     }
 }

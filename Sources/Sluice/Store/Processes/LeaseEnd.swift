@@ -12,7 +12,7 @@ struct LeaseEnd: Sendable, Hashable {
     /// - Parameter process: The one that has the lease.
     init(after length: Duration, from now: Timestamp, of process: ProcessIdentity) {
         wall = now + length
-        onMachine = process.machine.uptime.map { ($0 + length).wholeMicroseconds }
+        onMachine = process.host.uptime.map { ($0 + length).wholeMicroseconds }
     }
 
     /// Returns how long a process still has the lease; zero or less when it has ended.
@@ -21,7 +21,7 @@ struct LeaseEnd: Sendable, Hashable {
         seenFrom me: ProcessIdentity,
         at now: Timestamp
     ) -> Duration {
-        if let onMachine, process.sharesUptime(with: me), let uptime = me.machine.uptime {
+        if let onMachine, process.sharesUptime(with: me), let uptime = me.host.uptime {
             return .microseconds(onMachine) - uptime
         }
         return wall - now

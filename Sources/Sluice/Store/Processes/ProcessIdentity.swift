@@ -4,17 +4,17 @@ package struct ProcessIdentity: Sendable {
     /// The machine's boot with the time namespace, the pid namespace and the start of the process, as text;
     /// empty if the system does not provide them.
     package let mark: String
-    /// The machine by which it sees others.
-    let machine: any Machine
+    /// The host by which it sees others.
+    let host: any Host
 
-    package init(pid: Int64, mark: String, on machine: any Machine = SystemMachine.shared) {
-        (self.pid, self.mark, self.machine) = (pid, mark, machine)
+    package init(pid: Int64, mark: String, on host: any Host = SystemHost.shared) {
+        (self.pid, self.mark, self.host) = (pid, mark, host)
     }
 
-    package static var current: ProcessIdentity { of(SystemMachine.ownPID) }
+    package static var current: ProcessIdentity { of(SystemHost.ownPID) }
 
     package static func of(_ pid: Int64) -> ProcessIdentity {
-        switch SystemMachine.shared.look(at: pid) {
+        switch SystemHost.shared.look(at: pid) {
         case .lives(let mark): ProcessIdentity(pid: pid, mark: mark)
         case .hasEnded, .isHidden: ProcessIdentity(pid: pid, mark: "")
         }
@@ -32,9 +32,9 @@ package struct ProcessIdentity: Sendable {
         return mine[..<2] == its[..<2]
     }
 
-    /// Whether it is of the current boot of an observer's machine, so that its uptime also applies to it.
+    /// Whether it is of the current boot of an observer's host, so that its uptime also applies to it.
     func sharesUptime(with observer: ProcessIdentity) -> Bool {
-        guard let start = observer.machine.start else { return false }
+        guard let start = observer.host.start else { return false }
         return mark.split(separator: " ").first == start[...]
     }
 
@@ -47,7 +47,7 @@ package struct ProcessIdentity: Sendable {
         guard let mine = observer.words, let its = words else { return nil }
         guard Self.boot(mine[0]) == Self.boot(its[0]) else { return false }
         guard mine[..<2] == its[..<2] else { return nil }
-        return switch observer.machine.look(at: pid) {
+        return switch observer.host.look(at: pid) {
         case .lives(let found): found == mark
         case .hasEnded: false
         case .isHidden: nil
@@ -57,7 +57,7 @@ package struct ProcessIdentity: Sendable {
     private static func boot(_ start: Substring) -> Substring { start.prefix { $0 != "/" } }
 }
 
-// The machine is how it sees, not who it is.
+// The host is how it sees, not who it is.
 extension ProcessIdentity: Hashable {
     package static func == (left: ProcessIdentity, right: ProcessIdentity) -> Bool {
         left.pid == right.pid && left.mark == right.mark

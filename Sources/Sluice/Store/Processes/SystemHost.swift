@@ -6,30 +6,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// What a machine shows of its processes, and how long it has run.
-///
-/// An application has the system's. In tests it may be a simulated one, whose processes are no system's.
-package protocol Machine: AnyObject, Sendable {
-    /// The time since the machine's boot, sleep included, for comparison with other processes, if known.
-    var uptime: Duration? { get }
-    /// The first word of the marks of its processes, if known: its boot with the time namespace.
-    var start: String? { get }
-    /// Looks at a process of the asking one's pid namespace.
-    func look(at pid: Int64) -> ProcessSight
-}
-
-/// What a machine shows of a process.
-package enum ProcessSight {
-    /// It lives, with this mark: see ``ProcessIdentity/mark``.
-    case lives(mark: String)
-    case hasEnded
-    /// For want of a right or a descriptor.
-    case isHidden
-}
-
 /// The system's machine.
-package final class SystemMachine: Machine {
-    package static let shared = SystemMachine()
+package final class SystemHost: Host {
+    package static let shared = SystemHost()
     static var ownPID: Int64 { Int64(getpid()) }
     private let folder: String
 

@@ -1,7 +1,7 @@
 import Sluice
 
 /// The machine on which the processes of a world run.
-extension World: Machine {
+extension World: Host {
     /// The name of its boot.
     static let boot = "world"
 
