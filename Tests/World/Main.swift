@@ -1,28 +1,45 @@
 import Foundation
 
-/// Runs worlds: `World SEED COUNT [trace | keep]`, or `World SEED for SECONDS`, from a seed on.
+/// Runs worlds from a seed on: `World SEED COUNT`, or `World SEED for SECONDS`.
 ///
-/// `trace` prints what happened, and `keep` also keeps the file.
+/// `World SEED 1 trace` prints what happened in a world, and `keep` also keeps its file. What follows changes
+/// its plan: see ``Plan/change(_:)``. `World SEED shrink` searches the smallest plan that still fails.
 @main
 struct Main {
     static func main() {
-        let arguments = CommandLine.arguments
-        guard arguments.count > 2, let first = UInt64(arguments[1]) else { usage() }
-        var tally = (worlds: 0, runs: 0, failed: [UInt64]())
-        let begin = ContinuousClock.now
-        let isOver: () -> Bool
-        if arguments[2] == "for" {
-            guard arguments.count == 4, let seconds = Int(arguments[3]) else { usage() }
-            isOver = { begin.duration(to: .now) > .seconds(seconds) }
-        } else {
-            guard let count = Int(arguments[2]) else { usage() }
-            isOver = { tally.worlds == count }
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        let changes = arguments.filter { $0.contains("=") }
+        arguments.removeAll { $0.contains("=") }
+        guard arguments.count >= 2, let seed = UInt64(arguments[0]) else { usage() }
+        switch (arguments[1], arguments.count) {
+        case ("shrink", 2): Shrinker(seed: seed, changes: changes).run()
+        case ("for", 3):
+            guard let seconds = Int(arguments[2]) else { usage() }
+            let end = ContinuousClock.now + .seconds(seconds)
+            run(from: seed, changes, "") { _ in .now > end }
+        default:
+            guard let count = Int(arguments[1]), arguments.count < 4 else { usage() }
+            run(from: seed, changes, arguments.count == 3 ? arguments[2] : "") { $0 == count }
         }
-        let keeps = arguments.last == "keep"
-        let tells = keeps || arguments.last == "trace"
-        while !isOver() {
+    }
+
+    private static func usage() -> Never {
+        say("usage: World SEED (COUNT [trace | keep] | for SECONDS | shrink) [part=value ...]")
+        exit(2)
+    }
+
+    static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+
+    private static func run(
+        from first: UInt64,
+        _ changes: [String],
+        _ mode: String,
+        until isOver: (Int) -> Bool
+    ) -> Never {
+        var tally = (worlds: 0, runs: 0, failed: [UInt64]())
+        while !isOver(tally.worlds) {
             let seed = first &+ UInt64(tally.worlds)
-            let judge = play(seed, tells, keeps)
+            let judge = play(seed, changes, mode)
             (tally.worlds, tally.runs) = (tally.worlds + 1, tally.runs + judge.runCount)
             if !judge.violations.isEmpty { tally.failed.append(seed) }
         }
@@ -34,23 +51,17 @@ struct Main {
         exit(tally.failed.isEmpty ? 0 : 1)
     }
 
-    private static func usage() -> Never {
-        say("usage: World SEED COUNT [trace | keep] | World SEED for SECONDS")
-        exit(2)
-    }
-
-    private static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
-
-    private static func play(_ seed: UInt64, _ tells: Bool, _ keeps: Bool) -> Judge {
+    private static func play(_ seed: UInt64, _ changes: [String], _ mode: String) -> Judge {
         // In memory, where there is such a place.
         let isThere = FileManager.default.fileExists(atPath: "/dev/shm")
         let place = isThere ? "/dev/shm" : FileManager.default.temporaryDirectory.path
         let path = "\(place)/sluice-world-\(getpid())-\(seed)"
         defer {
-            if keeps { say(path) } else { for end in ["", "-wal"] { unlink(path + end) } }
+            if mode == "keep" { say(path) } else { for end in ["", "-wal"] { unlink(path + end) } }
         }
         let world = World(seed: seed)
-        let plan = Plan(&world.random)
+        var plan = Plan(&world.random)
+        for change in changes where !plan.change(change) { usage() }
         let judge = Judge(world, plan)
         world.pace = plan.pace
         world.director.connect()
@@ -58,6 +69,7 @@ struct Main {
         // Written before the world ends, by the thread that ran then.
         nonisolated(unsafe) var tally = Director.Tally()
         world.run { tally = await director.run() }
+        let tells = mode != ""
         if tells { say(world.trace.text.replacing(path, with: "the file")) }
         if tells || !judge.violations.isEmpty {
             let time = world.now / .seconds(1)

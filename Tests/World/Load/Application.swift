@@ -1,9 +1,13 @@
+import Foundation
 import Sluice
 import SluiceSQLite
 
 /// The application's tables in the engine's file, on a connection of its own.
 final class Application: Sendable {
-    static let table = "CREATE TABLE IF NOT EXISTS effects (id INTEGER PRIMARY KEY, line INTEGER NOT NULL)"
+    static let tables = [
+        "CREATE TABLE IF NOT EXISTS effects (id INTEGER PRIMARY KEY, line INTEGER NOT NULL)",
+        "CREATE TABLE IF NOT EXISTS sent (line INTEGER PRIMARY KEY)",
+    ]
     private let process: SimulatedProcess
     private let path: String
     private let opensOften: Bool
@@ -53,6 +57,17 @@ final class Application: Sendable {
 
 extension Note {
     func write(_ connection: Connection) throws {
-        try connection.prepare("INSERT INTO effects (line) VALUES (?1)").bind(1, line).run()
+        try connection.cached("INSERT INTO effects (line) VALUES (?1)").bind(1, line).run()
+    }
+
+    /// Enqueues it as the shell does, once.
+    func insert(_ connection: Connection) throws {
+        let sent = try connection.cached("INSERT OR IGNORE INTO sent (line) VALUES (?1)").bind(1, line).run()
+        guard sent == 1 else { return }
+        let payload = String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
+        let key: Int64? = role == .sorted ? sortNumber : nil
+        try connection.cached(
+            "INSERT INTO sluice_actions (queue, kind, payload, sort_key) VALUES (?1, ?2, ?3, ?4)"
+        ).bind(1, queue.rawValue).bind(2, Self.kind).bind(3, payload).bind(4, key).run()
     }
 }

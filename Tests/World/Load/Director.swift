@@ -17,10 +17,10 @@ struct Director: Sendable {
 
     /// A place of a process, which has one life after the other.
     // Used by the one thread of the world that runs.
-    private final class Seat: @unchecked Sendable {
+    final class Seat: @unchecked Sendable {
         var process: SimulatedProcess?
         var broker: Broker?
-        var application: Application?
+        var lastLife: Life?
         var life = 0
     }
 
@@ -37,145 +37,38 @@ struct Director: Sendable {
     private func prepare() throws {
         let connection = try Connection(path: path, mode: .create, vfs: world.director.vfs)
         try connection.set(Pragma("journal_mode", "WAL"))
-        try connection.execute(Application.table)
+        for table in Application.tables { try connection.execute(table) }
         connection.close()
     }
 
     // MARK: - Lives
 
-    private func begin(_ index: Int, _ seat: Seat) {
+    func begin(_ index: Int, _ seat: Seat) {
         seat.life += 1
         let name = "\(index).\(seat.life)"
         let offset: Duration =
             plan.faults.contains(.clock) ? .milliseconds(world.random.below(2_000)) : .zero
         let process = SimulatedProcess(world, name, clockOffset: offset)
         process.connect()
-        (seat.process, seat.broker, seat.application) = (process, nil, nil)
+        (seat.process, seat.broker) = (process, nil)
         let share = plan.notes.enumerated().filter { $0.offset % plan.processes == index }.map(\.element)
         let life = Life(process, path, plan, judge, share)
-        seat.application = life.application
+        seat.lastLife = life
         Task(executorPreference: process.executor) { await life.live { seat.broker = $0 } }
     }
 
-    private func pause(_ duration: Duration) async {
+    func pause(_ duration: Duration) async {
         do { try await world.director.clock.sleep(duration) } catch {
             judge.report("the director was cancelled")
         }
     }
 
-    private func kill(_ seat: Seat, _ tally: inout Tally) {
+    func kill(_ seat: Seat, _ tally: inout Tally) {
         guard let process = seat.process, !process.isDead else { return }
         world.note("kills \(process.name)")
         world.kill(process)
         judge.died(process)
         tally.kills += 1
-    }
-
-    // MARK: - What is done to them
-
-    private func disturb(_ seats: [Seat], _ tally: inout Tally) async {
-        let end = world.now + .seconds(plan.disturbance)
-        while world.now < end {
-            await pause(.milliseconds(200 + world.random.below(4_000)))
-            for (index, seat) in seats.enumerated() where seat.process?.isDead == true { begin(index, seat) }
-            guard let fault = world.random.pick(plan.faults.sorted { $0.rawValue < $1.rawValue }),
-                let seat = world.random.pick(seats), let process = seat.process, !process.isFrozen
-            else { continue }
-            make(fault, seat, process, seats, &tally)
-            // Two at a time meet what one alone does not.
-            let other = world.random.pick(plan.faults.sorted { $0.rawValue < $1.rawValue })
-            if world.random.percent(30), let other { make(other, seat, process, seats, &tally) }
-        }
-    }
-
-    private func make(
-        _ fault: Plan.Fault,
-        _ seat: Seat,
-        _ process: SimulatedProcess,
-        _ seats: [Seat],
-        _ tally: inout Tally
-    ) {
-        judge.disturbed()
-        switch fault {
-        case .kill: kill(seat, &tally)
-        case .killInCall:
-            process.fate = (
-                world.random.below(40),
-                { [world, judge] in
-                    world.note("is killed in a call")
-                    world.kill(process)
-                    judge.died(process)
-                }
-            )
-            tally.kills += 1
-        case .freeze, .longFreeze: freeze(process, isLong: fault == .longFreeze, &tally)
-        case .freezeInCall:
-            let isLong = plan.faults.contains(.longFreeze) && world.random.percent(20)
-            let length = lengthOfFreeze(isLong)
-            process.fate = (world.random.below(40), { freeze(process, for: length) })
-            tally.freezes += 1
-        case .losePower:
-            for seat in seats { kill(seat, &tally) }
-            tally.lostWrites += world.disk.losePower(&world.random)
-            tally.powerLosses += 1
-            world.note("the power is gone")
-            do { judge.powerLost(remaining: try remaining()) } catch {
-                judge.report("the file cannot be read after the power was gone: \(error)")
-            }
-        case .clock:
-            let far: Duration = .seconds(plan.jumpsFar ? [-3_600, 0, 3_600][world.random.below(3)] : 0)
-            process.clockOffset += far + .milliseconds(world.random.below(10_000) - 5_000)
-            tally.jumps += 1
-        case .failSyncs:
-            process.failSyncs(Int32(1 + world.random.below(3)))
-            tally.diskFaults += 1
-        case .failSyncsLong:
-            process.failSyncs(-1)
-            world.at(world.now + .milliseconds(world.random.below(25_000)), world.director) {
-                process.failSyncs(0)
-            }
-            tally.diskFaults += 1
-        case .fullDisk:
-            process.setFull(true)
-            world.at(world.now + .milliseconds(world.random.below(3_000)), world.director) {
-                process.setFull(false)
-            }
-            tally.diskFaults += 1
-        case .suspend:
-            guard let broker = seat.broker else { return }
-            tally.suspensions += 1
-            let length = Duration.milliseconds(world.random.below(5_000))
-            Task(executorPreference: process.executor) {
-                do {
-                    await broker.fileEngine.suspend()
-                    try await process.clock.sleep(length)
-                    try await broker.fileEngine.resume()
-                } catch { process.world.note("suspension: \(error)") }
-            }
-        }
-    }
-
-    private func lengthOfFreeze(_ isLong: Bool) -> Duration {
-        .milliseconds(isLong ? 31_000 + world.random.below(10_000) : 5 + world.random.below(3_000))
-    }
-
-    private func freeze(_ process: SimulatedProcess, isLong: Bool, _ tally: inout Tally) {
-        tally.freezes += 1
-        freeze(process, for: lengthOfFreeze(isLong))
-    }
-
-    private func freeze(_ process: SimulatedProcess, for length: Duration) {
-        guard !process.isDead, !process.isFrozen else { return }
-        let from = world.now
-        world.note("\(process.name) is frozen for \(length)")
-        process.frozenSince = from
-        world.freeze(process)
-        world.at(from + length, world.director) { [world, judge] in
-            judge.noteSilence(of: process, from: from, to: world.now)
-            process.frozenSince = nil
-            world.note("\(process.name) goes on")
-            world.thaw(process)
-        }
     }
 
     // MARK: - The end
@@ -197,7 +90,7 @@ struct Director: Sendable {
             let isEnqueued = plan.notes.allSatisfy { judge.lines[$0.line]?.isAcknowledged == true }
             if isEnqueued, let left = try? remaining(), left.isEmpty { break }
         }
-        if world.now >= bound { await noteStatuses(seats) }
+        if world.now < bound { await ping(seats) } else { await noteStatuses(seats) }
         await close(seats)
         do {
             let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
@@ -244,7 +137,7 @@ struct Director: Sendable {
         for seat in seats {
             guard let broker = seat.broker, let process = seat.process else { continue }
             let closing = Task(executorPreference: process.executor) {
-                await seat.application?.close()
+                await seat.lastLife?.application.close()
                 await broker.close()
             }
             await closing.value
@@ -254,7 +147,7 @@ struct Director: Sendable {
     /// The lines whose actions stand in the file, with their numbers.
     ///
     /// Read past the world's disk, whose files are the system's; it takes no locks there.
-    private func remaining() throws -> [Int: Int64] {
+    func remaining() throws -> [Int: Int64] {
         let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
         defer { connection.close() }
         let rows = try connection.prepare(

@@ -21,16 +21,18 @@ struct Facts {
     var retryNowAt: Duration?
 
     /// Whether nothing changes its place in the order.
-    var isPlain: Bool { notBefore == nil && expiresAt == nil && gate == nil }
+    private(set) var isPlain = true
+    private var isEnqueued = false
 
+    /// Adds what an enqueue has; if one whose answer was lost had something else, none is certain.
     mutating func add(_ options: EnqueueOptions) {
-        // An enqueue whose answer was lost may have stored others.
-        if let date = options.notBefore { notBefore = min(notBefore ?? .max, Self.microseconds(date)) }
-        if let date = options.expiresAt {
-            expiresAt = max(expiresAt ?? .min, Self.microseconds(date))
-            removal = .possible
-        }
-        gate = options.gate ?? gate
+        let times = (options.notBefore.map(Self.microseconds), options.expiresAt.map(Self.microseconds))
+        notBefore = isEnqueued && notBefore != times.0 ? nil : times.0
+        expiresAt = isEnqueued && expiresAt != times.1 ? nil : times.1
+        gate = isEnqueued && gate != options.gate ? nil : options.gate
+        if times.1 != nil { removal = .possible }
+        if times.0 != nil || times.1 != nil || options.gate != nil { isPlain = false }
+        isEnqueued = true
     }
 
     private static func microseconds(_ date: Date) -> Int64 {

@@ -13,7 +13,9 @@ struct Orders {
         return number
     }
 
-    /// Ends an act; returns whether it was alone from begin to end. One that never ends is never over.
+    /// Ends an act; returns whether it was alone from begin to end.
+    ///
+    /// One that never ends is never over.
     mutating func end(_ thing: String, _ number: Int) -> Bool {
         open[thing]?.remove(number)
         return begun[thing] == number && open[thing]?.isEmpty == true
@@ -31,28 +33,50 @@ extension Judge {
     func actsEnded(of process: SimulatedProcess) {
         for taking in takings where taking.process === process { mayBeTaken(from: taking.queue) }
         takings.removeAll { $0.process === process }
+        if retrying.contains(where: { $0 === process }) { triedAgain(process) }
     }
 
     // MARK: - Of queues
 
     func holdBegan(_ hold: HoldID, on queue: QueueName) { bars.add(hold, on: queue, at: world.now) }
+
+    /// A status that is asked while a hold is on shows it.
+    func check(_ status: QueueStatus, under hold: HoldID) {
+        guard let bar = bars.holds[status.queue]?[hold], isClaimed(by: world.process, after: bar.since) else {
+            return
+        }
+        if ![.held, .running, .empty].contains(status.state) {
+            report("hold \(hold) is on, and the status of \(status) does not say so")
+        }
+    }
+
     func holdEnds(_ hold: HoldID, on queue: QueueName) { bars.end(hold, on: queue) }
     func gateClosed(_ gate: GateName) { bars.close(gate, at: world.now) }
     func gateOpens(_ gate: GateName) { bars.open(gate) }
 
-    func willRetryNow() {
+    func willRetryNow(_ process: SimulatedProcess) {
+        retrying.append(process)
+        letRetry()
+    }
+
+    func triedAgain(_ process: SimulatedProcess) {
+        retrying.removeAll { $0 === process }
+        letRetry()
+    }
+
+    private func letRetry() {
         for number in lines.keys { lines[number]?.facts.retryNowAt = world.now }
     }
 
-    func willRunNow() {
-        willRetryNow()
+    func willRunNow(_ process: SimulatedProcess) {
+        willRetryNow(process)
         for number in lines.keys { lines[number]?.facts.notBefore = nil }
     }
 
     /// All acts are taken back, and dead letters run without an end.
     func willEndActs() {
         bars = Bars()
-        willRunNow()
+        letRetry()
         for number in lines.keys { lines[number]?.facts.expiresAt = nil }
     }
 
@@ -92,6 +116,9 @@ extension Judge {
         _ = frontHasChanged(of: queue, turn)
         guard let line = lines[note.line] else { return }
         lines[note.line]?.id = id.rawValue
+        // It waits for no retry any more.
+        let now = world.now
+        lines[note.line]?.facts.retryNowAt = now
         if line.facts.expiresAt == nil, !line.wasOperated { lines[note.line]?.facts.removal = .none }
     }
 
@@ -138,21 +165,21 @@ extension Judge {
 
     func willChangeFront(of queue: QueueName, _ note: Note) -> Int {
         takeOutOfOrder(note.line)
+        let count = runCount(of: note)
+        lines[note.line]?.runsBeforeAct = count
         return frontMayChange(of: queue)
     }
 
     func changedFront(of queue: QueueName, to note: Note?, _ turn: Int) {
-        guard frontHasChanged(of: queue, turn), let note else { return }
+        guard frontHasChanged(of: queue, turn), let note,
+            lines[note.line]?.runsBeforeAct == runCount(of: note)
+        else { return }
         fronts[queue] = (note.line, world.now)
     }
 
     func checkFront(_ run: Run) {
-        guard let front = fronts[run.queue] else { return }
-        if front.line == run.note.line {
-            fronts[run.queue] = nil
-        } else if isClaimed(by: run.process, after: front.since) {
-            report(run, "runs before line \(front.line), which was moved to the front")
-        }
+        guard let front = fronts[run.queue], isClaimed(by: run.process, after: front.since) else { return }
+        report(run, "runs before line \(front.line), which was moved to the front")
     }
 
     func nextEdition(of note: Note) -> Int {

@@ -40,13 +40,25 @@ extension Judge {
 
     private func checkRetry(_ run: Run, _ line: Line) {
         guard let last = line.runs.last, let end = last.end, let delay = last.retryDelay else { return }
-        guard line.facts.retryNowAt.map({ $0 < end }) ?? true, !last.process.isDead, plan.hasOneClock,
+        checkLateness(run, last, due: end + delay)
+        guard retrying.isEmpty, line.facts.retryNowAt.map({ $0 < end }) ?? true, !last.process.isDead,
+            plan.hasOneClock,
             !hasLost(last.process, since: last.start), !couldNotSettle(last)
         else { return }
         // Times in the file have whole microseconds.
         if world.now + .microseconds(1) < end + delay {
             report(run, "runs \(end + delay - world.now) before it may be tried again")
         }
+    }
+
+    /// Nobody waits for longer than asked, however clocks are set (G8).
+    private func checkLateness(_ run: Run, _ last: Run, due: Duration) {
+        let quiet: Set<Plan.Act> = [.hold, .closeGate, .take, .front, .move, .fail, .hang]
+        guard run.note.role == .fifo, plan.acts.isDisjoint(with: quiet),
+            lines[run.note.line]?.isInOrder == true,
+            !last.process.isDead, last.start > disturbedAt, world.now > due + .seconds(5)
+        else { return }
+        report(run, "runs \(world.now - due) after it might be tried again")
     }
 
     private func couldNotSettle(_ run: Run) -> Bool { run.process.hasFaultyDisk }

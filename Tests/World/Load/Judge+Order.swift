@@ -4,13 +4,15 @@ import Sluice
 extension Judge {
     func checkOrder(_ run: Run) {
         guard let line = lines[run.note.line], line.isInOrder else { return }
+        // One that is being taken out may be gone.
+        if takings.contains(where: { $0.queue == run.queue }) { return }
         switch run.note.role {
         case .fifo, .rated, .batched: checkFirst(run)
         case .last: checkLast(run, line)
         case .wide: checkStart(run, line) { $0.id < $1.id }
         case .sorted:
             checkStart(run, line) {
-                ($0.note.sortPlace, $0.id) < ($1.note.sortPlace, $1.id)
+                ($0.note.sortNumber, $0.id) < ($1.note.sortNumber, $1.id)
             }
         case .passes: checkGroup(run)
         }
@@ -61,8 +63,4 @@ extension Judge {
         else { return }
         report(run, "runs before the start of its group, action \(id)")
     }
-}
-
-extension Note {
-    fileprivate var sortPlace: Int { place * 7 % 4 }
 }

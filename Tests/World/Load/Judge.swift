@@ -46,6 +46,8 @@ final class Judge: @unchecked Sendable {
         var wasOperated = false
         /// How many edits of it have begun.
         var editions = 0
+        /// How often it had run when it was about to be moved to the front.
+        var runsBeforeAct = 0
         /// Whether a success of it may have been settled, or it may have been removed.
         var mayBeOver: Bool { facts.removal != .none || runs.contains(where: \.maySettle) }
         var hasSucceeded: Bool { runs.contains { $0.outcome == "success" } }
@@ -62,6 +64,8 @@ final class Judge: @unchecked Sendable {
     var bars = Bars()
     var orders = Orders()
     var takings: [Taking] = []
+    /// Processes in the midst of having all tried again.
+    var retrying: [SimulatedProcess] = []
     /// Of each queue, the line that was moved to its front, and when.
     var fronts: [QueueName: (line: Int, since: Duration)] = [:]
     private(set) var disturbedAt: Duration = .zero
@@ -91,8 +95,9 @@ final class Judge: @unchecked Sendable {
         lines[note.line] = line
     }
 
-    func acknowledge(_ note: Note, _ id: ActionID) {
-        know(note, id.rawValue)
+    /// - Parameter id: `nil` if who has enqueued it does not know.
+    func acknowledge(_ note: Note, _ id: ActionID?) {
+        if let id { know(note, id.rawValue) }
         lines[note.line]?.isAcknowledged = true
         lines[note.line]?.acknowledgedAt = world.now
     }
@@ -113,6 +118,7 @@ final class Judge: @unchecked Sendable {
         know(note, attempt.id.rawValue)
         let run = Run(world.process, note, attempt, world.now)
         world.note("runs line \(note.line), action \(run.id), of \(run.queue)")
+        if fronts[run.queue]?.line == note.line { fronts[run.queue] = nil }
         // One that was taken for dead may begin what it had claimed before.
         if !hasLost(run.process, since: run.start), !wasSilent(run.process) {
             checkSlots(run)
@@ -187,10 +193,10 @@ final class Judge: @unchecked Sendable {
 
     /// Whether a disk that failed may have kept a process from settling a run, and from renewing its lease.
     ///
-    /// After a failed sync it commits nothing before the log is copied, which a frozen reader prevents.
+    /// After a failed sync it commits nothing before the log is copied, which readers may prevent for long.
     private func couldNotWrite(_ run: Run) -> Bool {
-        guard run.process.hasFaultyDisk, let end = run.end else { return false }
-        return world.now - end >= Self.takeover
+        guard let since = run.process.faultySince else { return false }
+        return world.now - since >= Self.takeover
     }
 
     private func frozenTime(of process: SimulatedProcess) -> Duration {

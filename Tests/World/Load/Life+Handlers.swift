@@ -33,6 +33,7 @@ extension Life {
         let run = judge.begin(note, attempt)
         var outcome = "cancelled"
         defer { judge.end(note, run, outcome) }
+        if note.isPing { return try await succeed(note, attempt) { outcome = $0 } }
         // An attempt goes the same way whenever it begins.
         var chance = Chance(seed &+ UInt64(note.line * 64 + attempt.number))
         if chance.percent(70) { try await process.clock.sleep(.microseconds(chance.below(100_000))) }

@@ -119,12 +119,15 @@ struct Life: Sendable {
         Date(timeIntervalSince1970: Double(now / 1_000 + Int64(milliseconds)) / 1_000)
     }
 
-    private func store(_ note: Note, _ options: EnqueueOptions, _ broker: Broker, inOwn: Bool) async {
+    func store(_ note: Note, _ options: EnqueueOptions, _ broker: Broker, inOwn: Bool) async {
         while true {
             judge.willEnqueue(note, options)
             do {
-                let id: ActionID
-                if inOwn {
+                let id: ActionID?
+                if note.isBySQL {
+                    try await application.write { try note.insert($0) }
+                    id = nil
+                } else if inOwn {
                     id = try await application.write { connection in
                         try broker.enqueue(note, options, in: connection.rawHandle).id
                     }

@@ -39,7 +39,8 @@ struct Note: Action {
     var number: Int { line % 1_000 }
     var place: Int { line / 1_000 }
     var queue: QueueName { Self.queue(number, role) }
-    var sortKey: SortKey { role == .sorted ? .integer(Int64(place * 7 % 4)) : .arrival }
+    var sortKey: SortKey { role == .sorted ? .integer(sortNumber) : .arrival }
+    var sortNumber: Int64 { Int64(place * 7 % 4) }
 
     /// The line of a place in a queue.
     init(_ place: Int, inQueue number: Int, _ role: Role) {
@@ -51,7 +52,8 @@ struct Note: Action {
     /// By whose transaction its success is settled.
     enum Form { case engine, application, none }
     var form: Form {
-        switch place / 3 % 4 {
+        if isPing { return .none }
+        return switch place / 3 % 4 {
         case 0, 1: .engine
         case 2: .application
         default: .none
@@ -60,12 +62,19 @@ struct Note: Action {
 
     /// Whether it may get a time, a gate or an end, be edited, moved and cancelled; others have their place
     /// in the order for good.
-    var isSpecial: Bool { role != .passes && place % 5 == 3 }
+    var isSpecial: Bool { role != .passes && place % 5 == 3 && !isPing }
+
+    /// Whether SQL of the application enqueues it, past the library.
+    var isBySQL: Bool { role != .passes && place % 7 == 5 && !isSpecial && !isPing }
+
+    /// Whether it is enqueued to quiet processes, and ends at once.
+    var isPing: Bool { place >= Self.firstPing }
+    static let firstPing = 10_000
 
     /// The first of four is the start of a group, whose members the next ones are.
     var group: GroupName { GroupName("group \(place / 4)") }
-    var startsGroup: Bool { role == .passes && place % 4 == 0 }
-    var isMember: Bool { role == .passes && place % 4 != 0 }
+    var startsGroup: Bool { role == .passes && place % 4 == 0 && !isPing }
+    var isMember: Bool { role == .passes && place % 4 != 0 && !isPing }
     /// The line that starts its group.
     var leader: Int { place / 4 * 4 * 1_000 + number }
 }

@@ -40,12 +40,12 @@ struct Operator {
         case .edit: try await edit()
         case .take: try await take()
         case .retryNow:
-            judge.willRetryNow()
-            defer { judge.willRetryNow() }
+            judge.willRetryNow(life.process)
+            defer { judge.triedAgain(life.process) }
             try await broker.retryNow()
         case .runNow:
-            judge.willRunNow()
-            defer { judge.willRunNow() }
+            judge.willRunNow(life.process)
+            defer { judge.triedAgain(life.process) }
             try await broker.runNow(includingRetries: chance.percent(50))
         }
     }
@@ -62,7 +62,10 @@ struct Operator {
         let hold = try await broker.hold(QueuePattern(queue.rawValue), by: "operator")
         judge.holdBegan(hold, on: queue)
         world.note("hold \(hold) on \(queue)")
-        await life.pause(.milliseconds(chance.below(7_000)))
+        let length = Duration.milliseconds(chance.below(7_000))
+        await life.pause(length)
+        let status = try await broker.status(of: queue)
+        judge.check(status, under: hold)
         judge.holdEnds(hold, on: queue)
         world.note("ends hold \(hold) on \(queue)")
         try await broker.endHold(hold)

@@ -49,6 +49,56 @@ struct Plan: CustomStringConvertible {
         jumpsFar = chance.percent(50) && acts.isDisjoint(with: [.schedule, .expire])
     }
 
+    /// Changes a part of it: `actions=20`, `queues=fifo,wide`, `faults=kill,freeze`, `acts=`.
+    ///
+    /// - Returns: Whether there is such a part.
+    mutating func change(_ text: String) -> Bool {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
+            String.init
+        )
+        guard parts.count == 2 else { return false }
+        let words = parts[1].split(separator: ",").map(String.init)
+        switch parts[0] {
+        case "actions": actions = Int(parts[1]) ?? actions
+        case "processes": processes = Int(parts[1]) ?? processes
+        case "seconds": disturbance = Int(parts[1]) ?? disturbance
+        case "queues": roles = words.compactMap { Role(rawValue: $0) }
+        case "faults": faults = Set(words.compactMap { Fault(rawValue: $0) })
+        case "acts": acts = Set(words.compactMap { Act(rawValue: $0) })
+        default: return false
+        }
+        return true
+    }
+
+    /// The changes of which one at a time makes it smaller.
+    var smaller: [String] {
+        func without<Thing: RawRepresentable<String>>(_ name: String, _ all: [Thing]) -> [String] {
+            all.indices.map { index in
+                var left = all.map(\.rawValue)
+                left.remove(at: index)
+                return "\(name)=\(left.joined(separator: ","))"
+            }
+        }
+        var changes: [String] = []
+        if actions > 1 { changes.append("actions=\(actions / 2)") }
+        if processes > 1 { changes.append("processes=\(processes - 1)") }
+        if roles.count > 1 { changes += without("queues", roles) }
+        changes += without("faults", faults.sorted { $0.rawValue < $1.rawValue })
+        changes += without("acts", acts.sorted { $0.rawValue < $1.rawValue })
+        if disturbance > 1 { changes.append("seconds=\(disturbance / 2)") }
+        return changes
+    }
+
+    /// All that ``change(_:)`` can make of another plan to have this one.
+    var changes: [String] {
+        [
+            "actions=\(actions)", "processes=\(processes)", "seconds=\(disturbance)",
+            "queues=\(roles.map(\.rawValue).joined(separator: ","))",
+            "faults=\(faults.map(\.rawValue).sorted().joined(separator: ","))",
+            "acts=\(acts.map(\.rawValue).sorted().joined(separator: ","))",
+        ]
+    }
+
     var notes: [Note] { (0..<actions).map { Note($0, inQueue: $0 % roles.count, roles[$0 % roles.count]) } }
     /// Whether all clocks go alike.
     var hasOneClock: Bool { !faults.contains(.clock) }

@@ -1,0 +1,62 @@
+import Sluice
+
+/// What is enqueued when nothing is left to do, and nothing is done to anybody.
+extension Director {
+    /// Two at a time, so that one comes while the other is claimed, and expects them at once (G11).
+    func ping(_ seats: [Seat]) async {
+        // Those that are suspended have gone on by then.
+        await pause(.seconds(6))
+        let queues = plan.roles.enumerated().filter { ![.batched, .rated].contains($0.element) }
+        for round in 0..<Self.pings {
+            guard let (number, role) = world.random.pick(queues).map({ ($0.offset, $0.element) }),
+                let seat = world.random.pick(seats), let broker = seat.broker, let life = seat.lastLife
+            else { return }
+            let notes = (0..<2).map { Note(Note.firstPing + 2 * round + $0, inQueue: number, role) }
+            let (inOwn, waits) = (world.random.percent(30), world.random.percent(50))
+            let pinging = Task(executorPreference: life.process.executor) {
+                await withTaskGroup(of: Void.self) { group in
+                    for note in notes {
+                        group.addTask { await life.store(note, EnqueueOptions(), broker, inOwn: inOwn) }
+                    }
+                }
+                guard waits else { return }
+                do {
+                    try await broker.waitUntilIdle(QueuePattern(notes[0].queue.rawValue))
+                    judge.checkIdle(notes)
+                } catch { judge.report("cannot wait until all is done: \(error)") }
+            }
+            await pinging.value
+            let end = world.now + .seconds(3)
+            while world.now < end, !judge.haveRun(notes) { await pause(.milliseconds(10)) }
+            judge.checkAnswers(to: notes)
+            await pause(.milliseconds(world.random.below(400)))
+        }
+    }
+
+    private static let pings = 6
+}
+
+extension Judge {
+    /// How long after its commit an action begins at the latest, where nobody is busy: G11's hundred
+    /// milliseconds and twice a sync, and as much for what comes between.
+    private static let answer: Duration = .milliseconds(250)
+
+    func haveRun(_ notes: [Note]) -> Bool { notes.allSatisfy { runCount(of: $0) > 0 } }
+
+    func checkAnswers(to notes: [Note]) {
+        for note in notes {
+            guard let line = lines[note.line] else { continue }
+            let begin = line.runs.first?.start ?? world.now
+            if line.runs.isEmpty || begin - line.acknowledgedAt > Self.answer {
+                report(note, "is not begun within \(begin - line.acknowledgedAt) of its commit")
+            }
+        }
+    }
+
+    /// A call that has waited until all is done returns then.
+    func checkIdle(_ notes: [Note]) {
+        for note in notes where lines[note.line]?.hasSucceeded != true {
+            report(note, "has not succeeded, and its queue was said to be idle")
+        }
+    }
+}
