@@ -62,8 +62,10 @@ extension Note {
 
     /// Enqueues it as the shell does, once.
     func insert(_ connection: Connection) throws {
-        let sent = try connection.cached("INSERT OR IGNORE INTO sent (line) VALUES (?1)").bind(1, line).run()
-        guard sent == 1 else { return }
+        let sent = try connection.cached("SELECT 1 FROM sent WHERE line = ?1").bind(1, line).hasRow()
+        // Written in any case: a commit without changes syncs nothing.
+        try connection.cached("REPLACE INTO sent (line) VALUES (?1)").bind(1, line).run()
+        if sent { return }
         let payload = String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
         let key: Int64? = role == .sorted ? sortNumber : nil
         try connection.cached(

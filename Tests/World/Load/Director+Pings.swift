@@ -4,8 +4,9 @@ import Sluice
 extension Director {
     /// Two at a time, so that one comes while the other is claimed, and expects them at once (G11).
     func ping(_ seats: [Seat]) async {
-        // Those that are suspended have gone on by then.
-        await pause(.seconds(6))
+        while seats.contains(where: { $0.process?.isFrozen == true }) { await pause(.seconds(1)) }
+        // Those that are suspended have gone on by then, and operators have ended what they had begun.
+        await pause(.seconds(10))
         let queues = plan.roles.enumerated().filter { ![.batched, .rated].contains($0.element) }
         for round in 0..<Self.pings {
             guard let (number, role) = world.random.pick(queues).map({ ($0.offset, $0.element) }),

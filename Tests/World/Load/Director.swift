@@ -107,12 +107,15 @@ struct Director: Sendable {
         guard !plan.acts.isEmpty, let broker = seat.broker, let process = seat.process, !process.isFrozen,
             !process.isDead
         else { return }
+        // One whose parking action is gone goes on by itself.
+        let isParked = judge.mayBeParked
         judge.willEndActs()
         let ending = Task(executorPreference: process.executor) {
             do {
                 for hold in try await broker.holds() { try await broker.endHold(hold.id) }
                 for gate in [Operator.gate, Role.gate] { try await broker.openGate(gate, isPersistent: true) }
                 try await broker.purgeDeadLetters(cause: .expired)
+                if isParked { try await broker.retryNow() }
                 let count = try await broker.requeueAll(.all)
                 if count > 0 { process.world.note("puts \(count) dead letters back") }
             } catch { process.world.note("acts are not ended: \(error)") }

@@ -19,6 +19,8 @@ struct Facts {
     var queue: QueueName?
     var movedAt: Duration = .zero
     var retryNowAt: Duration?
+    /// When its handler was told that it is cancelled: unless that succeeds, it never runs again.
+    var signalledAt: Duration?
 
     /// Whether nothing changes its place in the order.
     private(set) var isPlain = true
@@ -41,7 +43,7 @@ struct Facts {
 
     mutating func powerLost() {
         if removal == .certain { removal = .possible }
-        (edition, queue) = (0, nil)
+        (edition, queue, signalledAt) = (0, nil, nil)
     }
 }
 
@@ -73,6 +75,9 @@ extension Judge {
         let facts = line.facts
         if facts.removal == .certain, isClaimed(by: run.process, after: facts.removedAt) {
             report(run, "runs, and was removed at \(facts.removedAt)")
+        }
+        if let time = facts.signalledAt, isClaimed(by: run.process, after: time) {
+            report(run, "runs again, and was cancelled at \(time)")
         }
         if run.note.edition < facts.edition, isClaimed(by: run.process, after: facts.editedAt) {
             report(run, "runs with edition \(run.note.edition), and has edition \(facts.edition)")

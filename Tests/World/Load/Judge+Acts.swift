@@ -28,6 +28,19 @@ extension Judge {
     struct Taking {
         let process: SimulatedProcess
         let queue: QueueName
+        let turn: Int
+    }
+
+    func beginTaking(from queue: QueueName, _ process: SimulatedProcess) {
+        parkings[queue] = nil
+        takings.append(Taking(process: process, queue: queue, turn: frontMayChange(of: queue)))
+    }
+
+    func endTaking(_ process: SimulatedProcess) {
+        for taking in takings where taking.process === process {
+            _ = frontHasChanged(of: taking.queue, taking.turn)
+        }
+        takings.removeAll { $0.process === process }
     }
 
     func actsEnded(of process: SimulatedProcess) {
@@ -45,7 +58,7 @@ extension Judge {
         guard let bar = bars.holds[status.queue]?[hold], isClaimed(by: world.process, after: bar.since) else {
             return
         }
-        if ![.held, .running, .empty].contains(status.state) {
+        if ![.held, .running, .parked, .empty].contains(status.state) {
             report("hold \(hold) is on, and the status of \(status) does not say so")
         }
     }
@@ -65,6 +78,7 @@ extension Judge {
     }
 
     private func letRetry() {
+        parkings = [:]
         for number in lines.keys { lines[number]?.facts.retryNowAt = world.now }
     }
 
@@ -82,15 +96,7 @@ extension Judge {
 
     // MARK: - Taking out
 
-    func willTake(from queue: QueueName, _ process: SimulatedProcess) -> Int {
-        takings.append(Taking(process: process, queue: queue))
-        return frontMayChange(of: queue)
-    }
-
-    func took(_ note: Note?, from queue: QueueName, _ process: SimulatedProcess, _ turn: Int) {
-        takings.removeAll { $0.process === process }
-        _ = frontHasChanged(of: queue, turn)
-        guard let note else { return }
+    func took(_ note: Note, by process: SimulatedProcess) {
         takeOutOfOrder(note.line)
         for run in active.values.joined() where run.note.line == note.line {
             if !hasLost(run.process, since: run.start) { report(note, "is taken out while it runs") }
@@ -99,15 +105,21 @@ extension Judge {
     }
 
     /// Any line of a queue may have been taken out.
-    private func mayBeTaken(from queue: QueueName) {
-        for (number, line) in lines where (line.facts.queue ?? line.note.queue) == queue && !line.mayBeOver {
+    func mayBeTaken(from queue: QueueName) {
+        for (number, line) in lines
+        where (line.facts.queue ?? line.note.queue) == queue
+            && line.facts.removal == .none
+        {
             takeOutOfOrder(number)
             lines[number]?.facts.removal = .possible
         }
     }
 
     func willPutBack(_ note: Note, to queue: QueueName) -> Int {
+        let now = world.now
         lines[note.line]?.facts.removal = .possible
+        // It waits for no retry any more.
+        lines[note.line]?.facts.retryNowAt = now
         lines[note.line]?.id = nil
         return frontMayChange(of: queue)
     }
@@ -116,9 +128,6 @@ extension Judge {
         _ = frontHasChanged(of: queue, turn)
         guard let line = lines[note.line] else { return }
         lines[note.line]?.id = id.rawValue
-        // It waits for no retry any more.
-        let now = world.now
-        lines[note.line]?.facts.retryNowAt = now
         if line.facts.expiresAt == nil, !line.wasOperated { lines[note.line]?.facts.removal = .none }
     }
 
@@ -138,13 +147,22 @@ extension Judge {
     func willRemove(_ note: Note) {
         takeOutOfOrder(note.line)
         fronts = fronts.filter { $0.value.line != note.line }
+        parkings = parkings.filter { $0.value.line != note.line }
         lines[note.line]?.wasOperated = true
         lines[note.line]?.facts.removal = .possible
     }
 
-    func removed(_ note: Note) { remove(note) }
+    func cancelled(_ note: Note, _ cancellation: Cancellation) {
+        switch cancellation {
+        case .removed: remove(note)
+        case .signalled:
+            let now = world.now
+            lines[note.line]?.facts.signalledAt = now
+        default: break
+        }
+    }
 
-    private func remove(_ note: Note) {
+    func remove(_ note: Note) {
         lines[note.line]?.facts.removal = .certain
         lines[note.line]?.facts.removedAt = world.now
     }
@@ -153,6 +171,7 @@ extension Judge {
         takeOutOfOrder(note.line)
         lines[note.line]?.facts.queue = nil
         fronts = fronts.filter { $0.value.line != note.line }
+        parkings = parkings.filter { $0.value.line != note.line }
         return frontMayChange(of: queue)
     }
 

@@ -63,7 +63,11 @@ final class Judge: @unchecked Sendable {
     var front: [QueueName: Int64] = [:]
     var bars = Bars()
     var orders = Orders()
+    /// Of each queue, the line that has parked it.
+    var parkings: [QueueName: Parking] = [:]
     var takings: [Taking] = []
+    /// Actions that were skipped before the judge knew whose they are.
+    var skippedEarly: Set<Int64> = []
     /// Processes in the midst of having all tried again.
     var retrying: [SimulatedProcess] = []
     /// Of each queue, the line that was moved to its front, and when.
@@ -104,6 +108,7 @@ final class Judge: @unchecked Sendable {
 
     private func know(_ note: Note, _ id: Int64) {
         var line = lines[note.line] ?? Line(note: note)
+        if skippedEarly.remove(id) != nil { line.isInOrder = false }
         if let known = line.id, known != id { report(note, "is action \(known) and action \(id)") }
         if line.id == nil, !line.mayBeOver, line.isInOrder {
             waiting[note.queue, default: [:]][id] = note.line
@@ -127,7 +132,9 @@ final class Judge: @unchecked Sendable {
             checkTimes(run)
             checkFacts(run)
             checkBars(run)
+            checkParking(run)
             checkFront(run)
+            checkBatch(run)
             checkLimits(run)
         }
         active[run.queue, default: []].append(run)
@@ -140,9 +147,10 @@ final class Judge: @unchecked Sendable {
         (run.end, run.outcome) = (world.now, outcome)
         world.note("ends line \(note.line) with \(outcome)")
         active[run.queue]?.removeAll { $0 === run }
-        if outcome == "success" { leaveOrder(note.line) }
+        if run.maySettle { leaveOrder(note.line) }
         // It goes behind those that wait now.
-        if outcome == "failure" { takeOutOfOrder(note.line) }
+        if outcome == "failure" || outcome == "cancelled" && note.isSpecial { takeOutOfOrder(note.line) }
+        if outcome == "parking" { parked(run) }
     }
 
     /// Others need not wait for a line.
@@ -232,7 +240,7 @@ final class Judge: @unchecked Sendable {
     func powerLost(remaining: [Int: Int64]) {
         (front, waiting, startsAtRate) = ([:], [:], [])
         bars.powerLost()
-        fronts = [:]
+        (fronts, parkings) = ([:], [:])
         for (number, line) in lines.sorted(by: { $0.key < $1.key }) {
             let id = remaining[number]
             if line.isAcknowledged, id == nil, !line.mayBeOver {
@@ -241,7 +249,9 @@ final class Judge: @unchecked Sendable {
             if id == nil, !line.mayBeOver { lines[number]?.id = nil }
             // Acts need not be safe when they return.
             lines[number]?.facts.powerLost()
-            guard let id, line.isInOrder else { continue }
+            guard let id else { continue }
+            lines[number]?.id = id
+            guard line.isInOrder else { continue }
             waiting[line.note.queue, default: [:]][id] = number
         }
     }

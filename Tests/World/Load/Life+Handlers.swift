@@ -15,9 +15,9 @@ extension Life {
     }
 
     private func routeOptions(_ role: Role) -> RouteOptions {
-        var options = RouteOptions(retry: .fixed(.milliseconds(50)))
+        var options = RouteOptions(retry: Self.retry)
         options.crashLimit = 1_000_000
-        options.failure = FailurePolicies(failed: .skip)
+        options.failure = FailurePolicies(failed: .skip, exhausted: .skip)
         options.timeout = .seconds(8)
         switch role {
         case .wide:
@@ -29,6 +29,16 @@ extension Life {
         return options
     }
 
+    /// How often an action is tried that throws this.
+    private static let attempts = 6
+    private struct Exhausting: Error {}
+
+    private static let retry = RetryPolicy { failure, generator in
+        let always = RetryPolicy.fixed(.milliseconds(50))
+        let policy = failure.error is Exhausting ? always.limited(to: attempts) : always
+        return policy.decision(after: failure, using: &generator)
+    }
+
     private func handle(_ note: Note, _ attempt: Attempt, _ seed: UInt64) async throws -> Outcome {
         let run = judge.begin(note, attempt)
         var outcome = "cancelled"
@@ -36,10 +46,14 @@ extension Life {
         if note.isPing { return try await succeed(note, attempt) { outcome = $0 } }
         // An attempt goes the same way whenever it begins.
         var chance = Chance(seed &+ UInt64(note.line * 64 + attempt.number))
+        if isExhausting(note), judge.runCount(of: note) < 3 * Self.attempts {
+            judge.check(attempt, run, most: Self.attempts)
+            throw Exhausting()
+        }
         if chance.percent(70) { try await process.clock.sleep(.microseconds(chance.below(100_000))) }
-        let isEarly = attempt.number < 4 && judge.runCount(of: note) < 8
+        let isEarly = attempt.number < Self.attempts - 2 && judge.runCount(of: note) < 8
         if isEarly, chance.percent(note.startsGroup ? 40 : 5) {
-            let delay = Duration.milliseconds(chance.below(2_000))
+            let delay = Duration.milliseconds(chance.below(chance.percent(10) ? 20_000 : 2_000))
             outcome = "retry"
             run.retryDelay = delay
             return .retry(after: delay)
@@ -49,11 +63,20 @@ extension Life {
                 outcome = "failure"
                 return .fail("it is refused")
             }
+            if plan.acts.contains(.park), chance.percent(15), judge.mayPark(note) {
+                outcome = "parking"
+                return .halt("it parks its queue")
+            }
             if plan.acts.contains(.hang), chance.percent(15) {
                 try await hang(heeds: chance.percent(50))
             }
         }
         return try await succeed(note, attempt) { outcome = $0 }
+    }
+
+    /// Whether it fails until it may not be tried again.
+    private func isExhausting(_ note: Note) -> Bool {
+        note.isSpecial && plan.acts.contains(.exhaust) && note.place / 5 % 6 == 1
     }
 
     /// Takes longer than the route allows.

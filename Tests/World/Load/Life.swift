@@ -108,7 +108,7 @@ struct Life: Sendable {
         guard note.isSpecial else { return options }
         let now = process.clock.wallMicroseconds
         let choice = chance.below(6)
-        let (delay, end) = (chance.below(6_000), 2_000 + chance.below(10_000))
+        let (delay, end) = (chance.below(6_000), 200 + chance.below(6_000))
         if choice == 0, plan.acts.contains(.schedule) { options.notBefore = date(now, delay) }
         if choice == 1, plan.acts.contains(.expire) { options.expiresAt = date(now, end) }
         if choice == 2, plan.acts.contains(.closeGate) { options.gate = Operator.gate }

@@ -31,7 +31,9 @@ struct Operator {
 
     private mutating func perform(_ act: Plan.Act) async throws {
         switch act {
-        case .schedule, .expire, .fail, .hang: break
+        case .schedule, .expire, .fail, .exhaust, .park, .hang: break
+        case .clear: try await clear()
+        case .skip: try await skip()
         case .closeGate: try await closeGate()
         case .hold: try await hold()
         case .cancel: try await cancel()
@@ -89,20 +91,45 @@ struct Operator {
     private mutating func take() async throws {
         guard let queue = queue([.fifo, .last, .sorted]) else { return }
         let handle = broker.queue(queue, of: Note.self)
-        let taking = judge.willTake(from: queue, life.process)
+        judge.beginTaking(from: queue, life.process)
         let taken: QueuedAction<Note>?
         do { taken = try await handle.removeNext() } catch {
             judge.actsEnded(of: life.process)
             throw error
         }
-        guard let taken else { return judge.took(nil, from: queue, life.process, taking) }
-        judge.took(taken.action, from: queue, life.process, taking)
+        judge.endTaking(life.process)
+        guard let taken else { return }
+        judge.took(taken.action, by: life.process)
         world.note("takes line \(taken.action.line), action \(taken.id), from \(queue)")
         await life.pause(.milliseconds(chance.below(3_000)))
         let putting = judge.willPutBack(taken.action, to: queue)
         let id = try await handle.putBack(taken)
         judge.putBack(taken.action, to: queue, id, putting)
         world.note("puts line \(taken.action.line) back as action \(id)")
+    }
+
+    private mutating func clear() async throws {
+        // Rarely, as it empties the queue.
+        guard chance.percent(20), let queue = queue([.fifo, .last, .wide]) else { return }
+        let waiting = judge.willClear(queue, life.process)
+        world.note("clears \(queue)")
+        do { try await broker.queue(queue, of: Note.self).clear() } catch {
+            judge.actsEnded(of: life.process)
+            throw error
+        }
+        judge.cleared(queue, waiting, life.process)
+    }
+
+    private mutating func skip() async throws {
+        guard let queue = queue([.fifo]) else { return }
+        let parked = judge.willSkip(queue, life.process)
+        let skip: HeadSkip
+        do { skip = try await broker.skipHead(of: queue) } catch {
+            judge.actsEnded(of: life.process)
+            throw error
+        }
+        world.note("skips the head of \(queue): \(skip)")
+        judge.skipped(skip, queue, parked, life.process)
     }
 
     // MARK: - Of special lines
@@ -123,8 +150,9 @@ struct Operator {
             try await life.application.write { connection -> Void in
                 try connection.prepare("DELETE FROM sluice_actions WHERE id = ?1").bind(1, id).run()
             }
-        } else if try await broker.cancel(ActionID(rawValue: id)) == .removed {
-            judge.removed(line.note)
+        } else {
+            let cancellation = try await broker.cancel(ActionID(rawValue: id))
+            judge.cancelled(line.note, cancellation)
         }
     }
 
@@ -135,7 +163,7 @@ struct Operator {
         let turn = judge.willMove(line.note, to: target)
         let change = try await broker.move(ActionID(rawValue: id), to: target)
         world.note("moves line \(line.note.line), action \(id), to \(target): \(change)")
-        judge.moved(line.note, to: target, isDone: change == .done || change == .deferred, turn)
+        judge.moved(line.note, to: target, isDone: change == .done, turn)
     }
 
     private mutating func moveToFront() async throws {
