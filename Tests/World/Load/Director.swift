@@ -109,7 +109,7 @@ struct Director: Sendable {
         else { return }
         // One whose parking action is gone goes on by itself.
         let isParked = judge.mayBeParked
-        judge.willEndActs()
+        judge.willEndActs(process)
         let ending = Task(executorPreference: process.executor) {
             do {
                 for hold in try await broker.holds() { try await broker.endHold(hold.id) }
@@ -121,6 +121,7 @@ struct Director: Sendable {
             } catch { process.world.note("acts are not ended: \(error)") }
         }
         await ending.value
+        judge.triedAgain(process)
     }
 
     /// Has the trace say why queues have not drained, as each broker sees it.

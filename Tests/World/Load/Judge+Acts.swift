@@ -88,9 +88,9 @@ extension Judge {
     }
 
     /// All acts are taken back, and dead letters run without an end.
-    func willEndActs() {
+    func willEndActs(_ process: SimulatedProcess) {
         bars = Bars()
-        letRetry()
+        willRetryNow(process)
         for number in lines.keys { lines[number]?.facts.expiresAt = nil }
     }
 

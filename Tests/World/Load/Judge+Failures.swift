@@ -78,6 +78,8 @@ extension Judge {
 
     func cleared(_ queue: QueueName, _ waiting: [Int], _ process: SimulatedProcess) {
         endTaking(process)
+        // Also those that came during the call.
+        mayBeTaken(from: queue)
         for number in waiting where lines[number]?.runs.isEmpty == true {
             if let note = lines[number]?.note { remove(note) }
         }
@@ -89,8 +91,7 @@ extension Judge {
     func checkBatch(_ run: Run) {
         guard run.note.role == .batched, plan.hasOneClock, let line = lines[run.note.line],
             line.isAcknowledged,
-            line.runs.isEmpty, plan.acts.isDisjoint(with: [.runNow, .retryNow]),
-            plan.faults.isEmpty
+            line.runs.isEmpty, plan.acts.isDisjoint(with: [.runNow, .retryNow]), plan.faults.isEmpty
         else { return }
         let age = world.now - line.acknowledgedAt
         let earlier = lines.values.filter { $0.note.queue == run.queue && $0.note.line != run.note.line }

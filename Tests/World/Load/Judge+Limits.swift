@@ -41,7 +41,8 @@ extension Judge {
     private func checkRetry(_ run: Run, _ line: Line) {
         guard let last = line.runs.last, let end = last.end, let delay = last.retryDelay else { return }
         checkLateness(run, last, due: end + delay)
-        guard retrying.isEmpty, line.facts.retryNowAt.map({ $0 < end }) ?? true, !last.process.isDead,
+        guard retrying.isEmpty, line.facts.retryNowAt.map({ $0 < end }) ?? true, !last.isLate,
+            !last.process.isDead,
             plan.hasOneClock,
             !hasLost(last.process, since: last.start), !couldNotSettle(last)
         else { return }

@@ -15,6 +15,8 @@ final class Judge: @unchecked Sendable {
         let start: Duration
         var end: Duration?
         var outcome = ""
+        /// Whether its process was taken for dead before it began.
+        var isLate = false
         /// How long it asked to wait.
         var retryDelay: Duration?
 
@@ -125,7 +127,8 @@ final class Judge: @unchecked Sendable {
         world.note("runs line \(note.line), action \(run.id), of \(run.queue)")
         if fronts[run.queue]?.line == note.line { fronts[run.queue] = nil }
         // One that was taken for dead may begin what it had claimed before.
-        if !hasLost(run.process, since: run.start), !wasSilent(run.process) {
+        run.isLate = hasLost(run.process, since: run.start) || wasSilent(run.process)
+        if !run.isLate {
             checkSlots(run)
             checkRepetition(run)
             checkOrder(run)
@@ -174,7 +177,9 @@ final class Judge: @unchecked Sendable {
 
     private func checkRepetition(_ run: Run) {
         for other in lines[run.note.line]?.runs ?? [] where other.outcome == "success" {
-            if !other.process.isDead, !hasLost(other.process, since: other.start), !couldNotWrite(other) {
+            if !other.process.isDead, !other.isLate, !hasLost(other.process, since: other.start),
+                !couldNotWrite(other)
+            {
                 report(run, "repeats what \(other.process.name) did at \(other.start)")
             }
         }

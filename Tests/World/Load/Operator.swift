@@ -136,7 +136,12 @@ struct Operator {
 
     /// A line of its own, which no other process operates.
     private mutating func line(_ roles: Set<Role> = Set(Role.allCases)) -> Judge.Line? {
-        let own = life.own.compactMap { judge.lines[$0.line] }.filter {
+        // One that runs is changed as often as all that wait.
+        let isRunning = chance.percent(50)
+        let running = judge.active.values.joined().map(\.note.line)
+        let own = life.own.filter { isRunning == running.contains($0.line) }.compactMap {
+            judge.lines[$0.line]
+        }.filter {
             roles.contains($0.note.role) && $0.isAcknowledged && $0.id != nil && !$0.mayBeOver
         }
         return chance.pick(own)

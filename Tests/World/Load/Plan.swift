@@ -39,7 +39,9 @@ struct Plan: CustomStringConvertible {
         self.actions = actions
         (faults, acts) = ([], [])
         // Few faults meet each other more often than many do.
-        if chance.percent(40) {
+        if chance.percent(10) {
+            faults = []
+        } else if chance.percent(40) {
             for _ in 0..<1 + chance.below(3) {
                 if let fault = chance.pick(Fault.allCases) { faults.insert(fault) }
             }
