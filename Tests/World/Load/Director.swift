@@ -46,8 +46,10 @@ struct Director: Sendable {
     func begin(_ index: Int, _ seat: Seat) {
         seat.life += 1
         let name = "\(index).\(seat.life)"
+        // The clock is the machine's: a life finds it as the one before has left it.
         let offset: Duration =
-            plan.faults.contains(.clock) ? .milliseconds(world.random.below(2_000)) : .zero
+            seat.process?.clockOffset
+            ?? (plan.faults.contains(.clock) ? .milliseconds(world.random.below(2_000)) : .zero)
         let process = SimulatedProcess(world, name, clockOffset: offset)
         process.connect()
         (seat.process, seat.broker) = (process, nil)

@@ -32,7 +32,7 @@ struct Plan: CustomStringConvertible {
     }
 
     init(_ chance: inout Chance, actions: Int = 200) {
-        processes = 1 + chance.below(4)
+        processes = [1, 1, 2, 2, 3, 4][chance.below(6)]
         let count = [1, 2, 4, 12][chance.below(4)]
         let isPlain = chance.percent(25)
         roles = (0..<count).map { _ in isPlain ? .fifo : Role.allCases[chance.below(Role.allCases.count)] }
