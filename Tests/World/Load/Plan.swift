@@ -23,6 +23,13 @@ struct Plan: CustomStringConvertible {
     enum Fault: String, CaseIterable {
         case kill, killInCall, freeze, freezeInCall, longFreeze, losePower
         case clock, failSyncs, failSyncsLong, fullDisk, suspend
+
+        /// Those that may be parts of one misfortune.
+        static let kinds: [[Fault]] = [
+            [.failSyncs, .failSyncsLong, .fullDisk, .suspend],
+            [.kill, .killInCall, .losePower, .failSyncs, .clock],
+            [.freeze, .freezeInCall, .longFreeze, .clock, .kill],
+        ]
     }
 
     /// What is done to special lines, and to queues.
@@ -38,15 +45,12 @@ struct Plan: CustomStringConvertible {
         roles = (0..<count).map { _ in isPlain ? .fifo : Role.allCases[chance.below(Role.allCases.count)] }
         self.actions = actions
         (faults, acts) = ([], [])
-        // Few faults meet each other more often than many do.
-        if chance.percent(10) {
-            faults = []
-        } else if chance.percent(40) {
-            for _ in 0..<1 + chance.below(3) {
-                if let fault = chance.pick(Fault.allCases) { faults.insert(fault) }
-            }
-        } else {
-            for fault in Fault.allCases where chance.percent(30) { faults.insert(fault) }
+        // Faults of one kind meet each other more often than all do.
+        let kind = chance.pick(Fault.kinds) ?? []
+        switch chance.below(10) {
+        case 0: break
+        case 1...5: for fault in kind where chance.percent(60) { faults.insert(fault) }
+        default: for fault in Fault.allCases where chance.percent(30) { faults.insert(fault) }
         }
         let share = [0, 30, 60][chance.below(3)]
         for act in Act.allCases where chance.percent(share) { acts.insert(act) }
