@@ -23,7 +23,7 @@ struct Main {
         }
     }
 
-    private static func usage() -> Never {
+    static func usage() -> Never {
         say("usage: World SEED (COUNT [trace | keep] | for SECONDS | shrink) [part=value ...]")
         exit(2)
     }

@@ -11,7 +11,7 @@ struct Shrinker {
     func run() -> Never {
         var random = Chance(seed)
         var plan = Plan(&random)
-        for change in changes { _ = plan.change(change) }
+        for change in changes where !plan.change(change) { Main.usage() }
         guard fails(plan) else {
             Main.say("the world of seed \(seed) does not fail")
             exit(2)

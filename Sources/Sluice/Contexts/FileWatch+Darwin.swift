@@ -36,7 +36,7 @@ final class FileWatch: WorkWatch {
     }
 
     /// Sets the watch, and returns whether it is set; call it on the queue.
-    package func arm() -> Bool {
+    func arm() -> Bool {
         guard !isSet else { return true }
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
@@ -78,7 +78,7 @@ final class FileWatch: WorkWatch {
     }
 
     /// Ends the watch, and calls `ended` when the descriptor is closed; call it on the queue.
-    package func end(_ ended: @escaping @Sendable () -> Void) {
+    func end(_ ended: @escaping @Sendable () -> Void) {
         guard let opened else { return ended() }
         opened.ending.ended = ended
         opened.source.cancel()

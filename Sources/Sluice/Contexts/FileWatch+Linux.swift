@@ -17,7 +17,7 @@ final class FileWatch: WorkWatch {
     }
 
     /// Sets the watch, unless the file is missing or there are no more watches; call it on the queue.
-    package func arm() -> Bool {
+    func arm() -> Bool {
         watched = Inotify.shared.watch(path, for: self)
         return watched != nil
     }
@@ -25,7 +25,7 @@ final class FileWatch: WorkWatch {
     /// Ends the watch, which keeps inotify open until then; call it once, on the queue.
     ///
     /// Calls `ended` on some thread after the last event, when inotify is closed unless another needs it.
-    package func end(_ ended: @escaping @Sendable () -> Void) {
+    func end(_ ended: @escaping @Sendable () -> Void) {
         if let watched { Inotify.shared.forget(watched, of: self) }
         watched = nil
         Inotify.shared.leave(ended)

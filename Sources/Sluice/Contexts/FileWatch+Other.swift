@@ -5,7 +5,7 @@ internal import Dispatch
 final class FileWatch: WorkWatch {
     init?(path: String, queue: any WorkQueue, fired: @escaping @Sendable () -> Void) { return nil }
 
-    package func arm() -> Bool { false }
-    package func end(_ ended: @escaping @Sendable () -> Void) { ended() }
+    func arm() -> Bool { false }
+    func end(_ ended: @escaping @Sendable () -> Void) { ended() }
 }
 #endif

@@ -152,7 +152,7 @@ struct Director: Sendable {
 
     /// The lines whose actions stand in the file, with their numbers.
     ///
-    /// Read past the world's disk, whose files are the system's; it takes no locks there.
+    /// Read as another process of the world would.
     func remaining() throws -> [Int: Int64] {
         let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
         defer { connection.close() }

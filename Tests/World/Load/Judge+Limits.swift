@@ -42,9 +42,8 @@ extension Judge {
         guard let last = line.runs.last, let end = last.end, let delay = last.retryDelay else { return }
         checkLateness(run, last, due: end + delay)
         guard retrying.isEmpty, line.facts.retryNowAt.map({ $0 < end }) ?? true, !last.isLate,
-            !last.process.isDead,
-            plan.hasOneClock,
-            !hasLost(last.process, since: last.start), !couldNotSettle(last)
+            !last.process.isDead, plan.hasOneClock,
+            !hasLost(last.process, since: last.start), !last.process.hasFaultyDisk
         else { return }
         // Times in the file have whole microseconds.
         if world.now + .microseconds(1) < end + delay {
@@ -61,6 +60,4 @@ extension Judge {
         else { return }
         report(run, "runs \(world.now - due) after it might be tried again")
     }
-
-    private func couldNotSettle(_ run: Run) -> Bool { run.process.hasFaultyDisk }
 }

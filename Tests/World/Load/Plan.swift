@@ -64,7 +64,7 @@ struct Plan: CustomStringConvertible {
 
     /// Changes a part of it: `actions=20`, `queues=fifo,wide`, `faults=kill,freeze`, `acts=`.
     ///
-    /// - Returns: Whether there is such a part.
+    /// - Returns: Whether there is such a part, and such a value.
     mutating func change(_ text: String) -> Bool {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
             String.init
@@ -72,15 +72,25 @@ struct Plan: CustomStringConvertible {
         guard parts.count == 2 else { return false }
         let words = parts[1].split(separator: ",").map(String.init)
         switch parts[0] {
-        case "actions": actions = Int(parts[1]) ?? actions
-        case "processes": processes = Int(parts[1]) ?? processes
-        case "seconds": disturbance = Int(parts[1]) ?? disturbance
-        case "queues": roles = words.compactMap { Role(rawValue: $0) }
-        case "faults": faults = Set(words.compactMap { Fault(rawValue: $0) })
-        case "acts": acts = Set(words.compactMap { Act(rawValue: $0) })
+        case "actions", "processes", "seconds":
+            guard let number = Int(parts[1]), number > 0 else { return false }
+            switch parts[0] {
+            case "actions": actions = number
+            case "processes": processes = number
+            default: disturbance = number
+            }
+            return true
+        case "queues":
+            roles = words.compactMap { Role(rawValue: $0) }
+            return roles.count == words.count && !roles.isEmpty
+        case "faults":
+            faults = Set(words.compactMap { Fault(rawValue: $0) })
+            return faults.count == words.count
+        case "acts":
+            acts = Set(words.compactMap { Act(rawValue: $0) })
+            return acts.count == words.count
         default: return false
         }
-        return true
     }
 
     /// The changes of which one at a time makes it smaller.
