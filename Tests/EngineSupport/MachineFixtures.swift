@@ -150,6 +150,7 @@ final class TestMachine {
     }
 
     func endTrial() -> [SchedulerDecision] { machine.endTrial() }
+    func noteDeath() { machine.trial.noteDeath() }
 
     /// Claims a queue's head: starts it, or concludes with what speaks against it.
     func claim(

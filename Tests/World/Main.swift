@@ -1,4 +1,5 @@
 import Foundation
+import WorldDisk
 
 /// Runs worlds from a seed on: `World SEED COUNT`, or `World SEED for SECONDS`.
 ///
@@ -7,6 +8,7 @@ import Foundation
 @main
 struct Main {
     static func main() {
+        precondition(world_prepare() == 0, "SQLite is in use before a world is made")
         var arguments = Array(CommandLine.arguments.dropFirst())
         let changes = arguments.filter { $0.contains("=") }
         arguments.removeAll { $0.contains("=") }
@@ -51,15 +53,25 @@ struct Main {
         exit(tally.failed.isEmpty ? 0 : 1)
     }
 
+    private static func remove(_ folder: URL) {
+        do { try FileManager.default.removeItem(at: folder) } catch { say("\(folder.path) stays: \(error)") }
+    }
+
     private static func play(_ seed: UInt64, _ changes: [String], _ mode: String) -> Judge {
         // In memory, where there is such a place.
         let isThere = FileManager.default.fileExists(atPath: "/dev/shm")
         let place = isThere ? "/dev/shm" : FileManager.default.temporaryDirectory.path
-        let path = "\(place)/sluice-world-\(getpid())-\(seed)"
+        let folder = URL(fileURLWithPath: "\(place)/sluice-world-\(getpid())-\(seed)")
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch { preconditionFailure("no folder for a world: \(error)") }
+        let path = folder.appending(path: "file").path
         defer {
-            if mode == "keep" { say(path) } else { for end in ["", "-wal"] { unlink(path + end) } }
+            if mode == "keep" { say(path) } else { remove(folder) }
         }
         let world = World(seed: seed)
+        world.trace.isKept = mode != ""
+        defer { world.disk.unmount() }
         var plan = Plan(&world.random)
         for change in changes where !plan.change(change) { usage() }
         let judge = Judge(world, plan)
@@ -69,9 +81,8 @@ struct Main {
         // Written before the world ends, by the thread that ran then.
         nonisolated(unsafe) var tally = Director.Tally()
         world.run { tally = await director.run() }
-        let tells = mode != ""
-        if tells { say(world.trace.text.replacing(path, with: "the file")) }
-        if tells || !judge.violations.isEmpty {
+        if world.trace.isKept { say(world.trace.text.replacing(path, with: "the file")) }
+        if world.trace.isKept || !judge.violations.isEmpty {
             let time = world.now / .seconds(1)
             say("seed \(seed): \(plan); \(tally), \(judge.runCount) runs, \(world.steps) steps, \(time) s")
         }

@@ -77,6 +77,8 @@ package final class FileEngine: Engine {
     private func committed(_ report: CommitReport) {
         runner.cancelRuns(endedBy: report.foreignChanges)
         if !report.queues.isEmpty { wakes.add(1, ordering: .releasing) }
+        // Before its actions are claimed.
+        if report.runnerChanges.contains(.look) { scheduler.noteDeath() }
         scheduler.wake(report.queues)
         if report.changesHolds { scheduler.holdsChanged() }
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }

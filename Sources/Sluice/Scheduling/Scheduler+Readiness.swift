@@ -116,12 +116,14 @@ extension Scheduler {
     /// Starts the time for trials, unless it has started, after a claim has met a suspect.
     func limitTrial() {
         let now = clock.uptime
-        let until = machine.withLock { machine in
-            let until = machine.trial.until ?? now + crashTrialLimit
+        let (until, isNew) = machine.withLock { machine in
+            let known = machine.trial.until
+            let until = known ?? now + crashTrialLimit
             machine.trial.until = until
-            return until
+            return (until, known == nil)
         }
-        update { $0.schedule(.endTrial, noLaterThan: until) }
+        // The end of an earlier trial is not the end of a new one.
+        update { isNew ? $0.schedule(.endTrial, at: until) : $0.schedule(.endTrial, noLaterThan: until) }
     }
 
     /// One of the actions on trial; `nil` while none runs.
@@ -133,6 +135,8 @@ extension Scheduler {
         }
     }
 
+    /// A process has ended, or is ending.
+    func noteDeath() { machine.withLock { $0.trial.noteDeath() } }
     func endTrial() { update { $0.endTrial() } }
 
     func beginTrial(isLong: Bool) {

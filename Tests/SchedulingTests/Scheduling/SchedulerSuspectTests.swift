@@ -74,8 +74,23 @@ import Testing
         #expect(decisions.claimed == [7, 8, 3, 4])
         #expect(machine.started(2, claim: 12).contains(.survived([12])))
         #expect(machine.endTrial().isEmpty)
-        // They are suspect still, and there is no other trial.
+        // They are suspect still, and there is no other trial before the next death.
         #expect(machine.admit(3, isSuspect: true) == nil)
+        machine.noteDeath()
+        #expect(machine.admit(3, isSuspect: true) != nil)
+    }
+
+    @Test("G7: when the time of a trial is over that has long ended, later suspects are tried alone, too")
+    func laterDeath() {
+        let machine = TestMachine(concurrency: 8)
+        #expect(machine.suspected([(queue: 1, level: 0, crashes: 0)], until: .seconds(5)).claimed == [1])
+        _ = machine.claim(1, isSuspect: true)
+        _ = machine.finish(1)
+        #expect(machine.endTrial().isEmpty)
+        #expect(machine.wake([2, 3]).claimed == [2, 3])
+        _ = machine.claim(2)
+        _ = machine.claim(3, isSuspect: true)
+        #expect(machine.phases[3] == .suspect)
     }
 
     @Test("G9: suspects that wait for running handlers wait no longer than the trial may take")

@@ -14,6 +14,9 @@ final class Application: Sendable {
     private let queue: any WorkQueue
     /// Used by the queue.
     private nonisolated(unsafe) var connection: Connection?
+    /// Used by the one thread of the world that runs.
+    private nonisolated(unsafe) var broker: Broker?
+    private nonisolated(unsafe) var hasFailed = false
 
     init(_ process: SimulatedProcess, _ path: String, opensOften: Bool) {
         (self.process, self.path, self.opensOften) = (process, path, opensOften)
@@ -23,7 +26,12 @@ final class Application: Sendable {
     func write<Output: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Output
     ) async throws -> Output {
-        try await queue.run { [self] in
+        // A connection that is opened after a sync has failed is not told of it.
+        if hasFailed, let broker {
+            try await broker.file?.flush()
+            hasFailed = false
+        }
+        return try await queue.run { [self] in
             Result {
                 do {
                     let connection = try connection ?? open()
@@ -34,12 +42,14 @@ final class Application: Sendable {
                 } catch {
                     // After an error of the disk, SQLite wants a new one.
                     end()
+                    hasFailed = true
                     throw error
                 }
             }
         }.get()
     }
 
+    func use(_ broker: Broker) { self.broker = broker }
     func close() async { await queue.run { self.end() } }
 
     private func end() {
@@ -52,6 +62,24 @@ final class Application: Sendable {
         connection.setBusyTimeout(.seconds(60))
         try connection.set(Pragma("wal_autocheckpoint", 0))
         return connection
+    }
+}
+
+extension Connection {
+    /// The lines whose actions stand in the file, with their numbers.
+    func remainingLines() throws -> [Int: Int64] {
+        let rows = try prepare(
+            """
+            SELECT json_extract(payload, '$.line'), id FROM sluice_actions
+            UNION ALL SELECT json_extract(payload, '$.line'), id FROM sluice_dead
+            """
+        ).all { ($0.int(0), $0.int64(1)) }
+        return Dictionary(rows) { first, _ in first }
+    }
+
+    /// The lines that have had their effect.
+    func effects() throws -> [Int] {
+        try prepare("SELECT line FROM effects ORDER BY id").all { $0.int(0) }
     }
 }
 

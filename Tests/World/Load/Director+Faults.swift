@@ -60,17 +60,23 @@ extension Director {
         case .failSyncs, .failSyncsLong, .fullDisk:
             breakDisk(fault, process)
             tally.diskFaults += 1
-        case .suspend:
-            guard let broker = seat.broker else { return }
-            tally.suspensions += 1
-            let length = Duration.milliseconds(world.random.below(5_000))
-            Task(executorPreference: process.executor) {
-                do {
-                    await broker.fileEngine.suspend()
-                    try await process.clock.sleep(length)
-                    try await broker.fileEngine.resume()
-                } catch { process.world.note("suspension: \(error)") }
-            }
+            // A suspension then finds what could not be written.
+            if plan.faults.contains(.suspend), world.random.percent(50) { suspend(seat, process, &tally) }
+        case .suspend: suspend(seat, process, &tally)
+        }
+    }
+
+    private func suspend(_ seat: Seat, _ process: SimulatedProcess, _ tally: inout Tally) {
+        guard let broker = seat.broker else { return }
+        tally.suspensions += 1
+        let (delay, length) = (world.random.below(1_500), world.random.below(5_000))
+        Task(executorPreference: process.executor) {
+            do {
+                try await process.clock.sleep(.milliseconds(delay))
+                await broker.fileEngine.suspend()
+                try await process.clock.sleep(.milliseconds(length))
+                try await broker.fileEngine.resume()
+            } catch { process.world.note("suspension: \(error)") }
         }
     }
 

@@ -85,20 +85,21 @@ struct Director: Sendable {
         }
         judge.isQuiet = true
         let bound = world.now + .seconds(600)
+        var second = 0
         while world.now < bound {
             await pause(.seconds(1))
+            second += 1
             for (index, seat) in seats.enumerated() where seat.process?.isDead == true { begin(index, seat) }
-            for seat in seats { await endActs(seat) }
-            let isEnqueued = plan.notes.allSatisfy { judge.lines[$0.line]?.isAcknowledged == true }
-            if isEnqueued, let left = try? remaining(), left.isEmpty { break }
+            if second % 5 == 1 {
+                checkDeadLetters()
+                for seat in seats { await endActs(seat) }
+            }
+            if judge.mayAllBeOver, let left = try? remaining(), left.isEmpty { break }
         }
         if world.now < bound { await ping(seats) } else { await noteStatuses(seats) }
         await close(seats)
         do {
-            let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
-            let effects = try connection.prepare("SELECT line FROM effects ORDER BY id").all { $0.int(0) }
-            connection.close()
-            judge.finish(effects: effects, remaining: try remaining())
+            judge.finish(effects: try read { try $0.effects() }, remaining: try remaining())
         } catch {
             judge.report("the file cannot be read in the end: \(error)")
         }
@@ -151,17 +152,22 @@ struct Director: Sendable {
     }
 
     /// The lines whose actions stand in the file, with their numbers.
-    ///
-    /// Read as another process of the world would.
-    func remaining() throws -> [Int: Int64] {
+    func remaining() throws -> [Int: Int64] { try read { try $0.remainingLines() } }
+
+    /// Asks the judge about each dead letter; a disk may still have to recover.
+    private func checkDeadLetters() {
+        let query = "SELECT json_extract(payload, '$.line'), cause FROM sluice_dead"
+        do {
+            for dead in try read({ try $0.prepare(query).all { ($0.int(0), $0.text(1)) } }) {
+                judge.checkDead(dead.0, cause: dead.1)
+            }
+        } catch { world.note("dead letters cannot be read: \(error)") }
+    }
+
+    /// Reads the file as another process of the world would.
+    private func read<Output>(_ body: (Connection) throws -> Output) throws -> Output {
         let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
         defer { connection.close() }
-        let rows = try connection.prepare(
-            """
-            SELECT json_extract(payload, '$.line'), id FROM sluice_actions
-            UNION ALL SELECT json_extract(payload, '$.line'), id FROM sluice_dead
-            """
-        ).all { ($0.int(0), $0.int64(1)) }
-        return Dictionary(rows) { first, _ in first }
+        return try body(connection)
     }
 }

@@ -18,6 +18,7 @@ struct Facts {
     /// The queue where it runs, from a time on.
     var queue: QueueName?
     var movedAt: Duration = .zero
+    var mayHaveMoved = false
     var retryNowAt: Duration?
     /// When its handler was told that it is cancelled: unless that succeeds, it never runs again.
     var signalledAt: Duration?

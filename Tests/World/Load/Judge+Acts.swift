@@ -72,6 +72,34 @@ extension Judge {
         for number in lines.keys { lines[number]?.facts.expiresAt = nil }
     }
 
+    /// The queue of some disciplines where most lines wait, if they are several.
+    func longestQueue(_ roles: Set<Role>) -> QueueName? {
+        let counts = waiting.filter { _, lines in lines.count > 1 }.mapValues(\.count)
+        let own = plan.roles.enumerated().filter { roles.contains($0.element) }.map {
+            Note.queue($0.offset, $0.element)
+        }
+        return own.filter { counts[$0] != nil }.max { (counts[$0] ?? 0) < (counts[$1] ?? 0) }
+    }
+
+    // MARK: - Copies
+
+    var acknowledgedLines: [Int] { lines.filter(\.value.isAcknowledged).keys.sorted() }
+
+    /// A copy has what was acknowledged before it: an action, or what its success has written, and not both.
+    func checkCopy(of known: [Int], remaining: [Int: Int64], effects: [Int]) {
+        let done = Set(effects)
+        for number in known {
+            guard let line = lines[number] else { continue }
+            let isThere = remaining[number] != nil
+            if isThere, done.contains(number) { report(line.note, "waits and is done in a copy of the file") }
+            if !isThere, !done.contains(number), !line.mayBeOver || line.note.form != .none,
+                line.facts.removal == .none
+            {
+                report(line.note, "is missing in a copy of the file")
+            }
+        }
+    }
+
     // MARK: - Taking out
 
     func took(_ note: Note, by process: SimulatedProcess) {
@@ -148,6 +176,7 @@ extension Judge {
     func willMove(_ note: Note, to queue: QueueName) -> Int {
         takeOutOfOrder(note.line)
         lines[note.line]?.facts.queue = nil
+        lines[note.line]?.facts.mayHaveMoved = true
         fronts = fronts.filter { $0.value.line != note.line }
         parkings = parkings.filter { $0.value.line != note.line }
         return frontMayChange(of: queue)

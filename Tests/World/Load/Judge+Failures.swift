@@ -13,6 +13,7 @@ extension Judge {
         let line: Int
         let id: Int64
         let since: Duration
+        let process: SimulatedProcess
     }
 
     /// Whether nothing else can be about to change what parks a queue.
@@ -23,6 +24,12 @@ extension Judge {
         guard let parking = parkings[run.queue] else { return }
         if parking.line == run.note.line {
             parkings[run.queue] = nil
+            // Of one that died it may not be stored.
+            if isClaimed(by: run.process, after: parking.since), disturbedAt < parking.since,
+                !parking.process.isDead
+            {
+                report(run, "runs again, and has parked its queue")
+            }
         } else if isClaimed(by: run.process, after: parking.since) {
             report(run, "runs, and line \(parking.line) has parked the queue")
         }
@@ -40,7 +47,12 @@ extension Judge {
         takeOutOfOrder(run.note.line)
         // An attempt whose end is not stored parks nothing.
         guard !run.process.hasFaultyDisk, retrying.isEmpty else { return }
-        parkings[run.queue] = Parking(line: run.note.line, id: run.id, since: world.now)
+        parkings[run.queue] = Parking(
+            line: run.note.line,
+            id: run.id,
+            since: world.now,
+            process: run.process
+        )
     }
 
     func willSkip(_ queue: QueueName, _ process: SimulatedProcess) -> Parking? {

@@ -3,6 +3,8 @@ import Sluice
 /// How many run at a time, how many start in a time, and when.
 extension Judge {
     func checkLimits(_ run: Run) {
+        let beside = active.values.joined().filter { $0.process === run.process }.count
+        if beside >= plan.concurrency { report(run, "runs beside \(beside) of its process") }
         switch run.note.role {
         case .wide:
             let own = active.values.joined().filter { $0.process === run.process && $0.note.role == .wide }

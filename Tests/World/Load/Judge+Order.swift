@@ -7,7 +7,7 @@ extension Judge {
         // One that is being taken out may be gone.
         if takings.contains(where: { $0.queue == run.queue }) { return }
         switch run.note.role {
-        case .fifo, .rated, .batched: checkFirst(run)
+        case .fifo, .rated, .batched, .failing: checkFirst(run)
         case .last: checkLast(run, line)
         case .wide: checkStart(run, line) { $0.id < $1.id }
         case .sorted:
@@ -59,7 +59,7 @@ extension Judge {
     /// A member of a group runs after the start of the group has succeeded.
     private func checkGroup(_ run: Run) {
         guard run.note.isMember, let leader = lines[run.note.leader], let id = leader.id, id < run.id,
-            leader.isAcknowledged, !leader.mayBeOver
+            leader.isAcknowledged, leader.isInOrder, !leader.mayBeOver
         else { return }
         report(run, "runs before the start of its group, action \(id)")
     }

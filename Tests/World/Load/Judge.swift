@@ -72,6 +72,10 @@ final class Judge: @unchecked Sendable {
     var skippedEarly: Set<Int64> = []
     /// Processes in the midst of having all tried again.
     var retrying: [SimulatedProcess] = []
+    /// Of each line, when it has ended its process.
+    var kills: [Int: [Duration]] = [:]
+    /// Of each queue, when all that waited may have failed with a line.
+    var failedAt: [QueueName: Duration] = [:]
     /// Of each queue, the line that was moved to its front, and when.
     var fronts: [QueueName: (line: Int, since: Duration)] = [:]
     private(set) var disturbedAt: Duration = .zero
@@ -92,12 +96,20 @@ final class Judge: @unchecked Sendable {
 
     func runCount(of note: Note) -> Int { lines[note.line]?.runs.count ?? 0 }
 
+    /// Whether nothing is known to be left in the file, or to come.
+    var mayAllBeOver: Bool {
+        plan.notes.allSatisfy {
+            guard let line = lines[$0.line] else { return false }
+            return line.isAcknowledged && line.mayBeOver
+        }
+    }
+
     // MARK: - Enqueues
 
     func willEnqueue(_ note: Note, _ options: EnqueueOptions) {
         var line = lines[note.line] ?? Line(note: note)
         line.facts.add(options)
-        if !line.facts.isPlain { line.isInOrder = false }
+        if !line.facts.isPlain || mayFail(note) { line.isInOrder = false }
         lines[note.line] = line
     }
 
@@ -136,6 +148,7 @@ final class Judge: @unchecked Sendable {
             checkFacts(run)
             checkBars(run)
             checkParking(run)
+            checkTrial(run)
             checkFront(run)
             checkBatch(run)
             checkLimits(run)
@@ -154,6 +167,7 @@ final class Judge: @unchecked Sendable {
         // It goes behind those that wait now.
         if outcome == "failure" || outcome == "cancelled" && note.isSpecial { takeOutOfOrder(note.line) }
         if outcome == "parking" { parked(run) }
+        if outcome == "failure", note.role == .failing { failedWhole(run.queue) }
     }
 
     /// Others need not wait for a line.
@@ -232,7 +246,10 @@ final class Judge: @unchecked Sendable {
     func died(_ process: SimulatedProcess) {
         disturbed()
         for (queue, runs) in active {
-            for run in runs where run.process === process && run.maySettle { leaveOrder(run.note.line) }
+            for run in runs where run.process === process {
+                if run.maySettle { leaveOrder(run.note.line) }
+                if mayHaveCrashed(run.note.line) { takeOutOfOrder(run.note.line) }
+            }
             active[queue]?.removeAll { $0.process === process }
         }
         actsEnded(of: process)

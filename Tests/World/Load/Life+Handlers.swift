@@ -16,8 +16,9 @@ extension Life {
 
     private func routeOptions(_ role: Role) -> RouteOptions {
         var options = RouteOptions(retry: Self.retry)
-        options.crashLimit = 1_000_000
-        options.failure = FailurePolicies(failed: .skip, exhausted: .skip)
+        options.crashLimit = Judge.crashLimit
+        let failed: FailurePolicy = role == .failing ? .failQueue : .skip
+        options.failure = FailurePolicies(failed: failed, exhausted: .skip, crashed: .skip)
         options.timeout = .seconds(8)
         switch role {
         case .wide:
@@ -51,6 +52,7 @@ extension Life {
             throw Exhausting()
         }
         if chance.percent(70) { try await process.clock.sleep(.microseconds(chance.below(100_000))) }
+        if note.kills, plan.acts.contains(.die), !judge.isQuiet { await die(run) }
         let isEarly = attempt.number < Self.attempts - 2 && judge.runCount(of: note) < 8
         if isEarly, chance.percent(note.startsGroup ? 40 : 5) {
             let delay = Duration.milliseconds(chance.below(chance.percent(10) ? 20_000 : 2_000))
@@ -72,6 +74,15 @@ extension Life {
             }
         }
         return try await succeed(note, attempt) { outcome = $0 }
+    }
+
+    /// Ends its process.
+    private func die(_ run: Judge.Run) async {
+        judge.willDie(run)
+        process.world.kill(process)
+        judge.died(process)
+        // Nothing of it goes on.
+        await pause(.zero)
     }
 
     /// Whether it fails until it may not be tried again.

@@ -27,9 +27,10 @@ struct Life: Sendable {
         var options = BrokerOptions()
         options.clock = process.clock
         options.randomness = chance
+        options.concurrency = plan.concurrency
         options.handlerExecutor = process.executor
         options.engine = EngineContext(process.place, process.executor)
-        options.logger = Logger(label: "world") { _ in SwiftLogNoOpLogHandler() }
+        options.logger = Logger(label: "world") { _ in TraceLogHandler(process.world) }
         options.file.vfs = process.vfs
         options.file.identity = process.identity(isContained: plan.areContained)
         options.file.sharesFile = true
@@ -43,6 +44,7 @@ struct Life: Sendable {
     func live(_ opened: @escaping @Sendable (Broker) -> Void) async {
         let broker = await open()
         do { try route(broker) } catch { return judge.report("\(process.name) cannot route: \(error)") }
+        application.use(broker)
         opened(broker)
         if plan.acts.contains(.closeGate) { await openGates(broker) }
         await withTaskGroup(of: Void.self) { group in
@@ -94,8 +96,9 @@ struct Life: Sendable {
     private func enqueue(_ broker: Broker) async {
         var chance = chance
         for note in share {
-            await pause(.milliseconds(chance.below(600)))
-            await store(note, options(of: note, &chance), broker, inOwn: chance.percent(20))
+            await pause(.milliseconds(chance.below(300)))
+            let way = note.isBySQL ? Way.sql : chance.percent(20) ? .transaction : .broker
+            await store(note, options(of: note, &chance), broker, by: way)
         }
     }
 
@@ -119,26 +122,29 @@ struct Life: Sendable {
         Date(timeIntervalSince1970: Double(now / 1_000 + Int64(milliseconds)) / 1_000)
     }
 
-    func store(_ note: Note, _ options: EnqueueOptions, _ broker: Broker, inOwn: Bool) async {
-        while true {
+    /// Who enqueues: SQL knows nothing of the library.
+    enum Way: CaseIterable { case broker, transaction, sql }
+
+    func store(_ note: Note, _ options: EnqueueOptions, _ broker: Broker, by way: Way) async {
+        while !Task.isCancelled {
             judge.willEnqueue(note, options)
             do {
-                let id: ActionID?
-                if note.isBySQL {
-                    try await application.write { try note.insert($0) }
-                    id = nil
-                } else if inOwn {
-                    id = try await application.write { connection in
+                switch way {
+                case .broker: judge.acknowledge(note, try await broker.enqueue(note, options).id)
+                case .transaction:
+                    let id = try await application.write { connection in
                         try broker.enqueue(note, options, in: connection.rawHandle).id
                     }
-                } else {
-                    id = try await broker.enqueue(note, options).id
+                    judge.acknowledge(note, id)
+                case .sql:
+                    try await application.write { try note.insert($0) }
+                    judge.acknowledge(note, nil)
                 }
-                judge.acknowledge(note, id)
                 return
             } catch {
                 process.world.note("line \(note.line) is not enqueued: \(error)")
-                await pause(.milliseconds(100))
+                judge.refused(note, error)
+                await pause(.milliseconds(300))
             }
         }
     }

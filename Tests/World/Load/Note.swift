@@ -1,12 +1,12 @@
 import Sluice
 
-/// What a queue is in the load.
+/// What a queue is in the load; in a failing one a failure makes dead letters of all that wait.
 enum Role: String, Codable, CaseIterable, Sendable {
-    case fifo, last, wide, passes, sorted, batched, rated
+    case fifo, last, wide, passes, sorted, batched, rated, failing
 
     var options: QueueOptions? {
         switch self {
-        case .fifo, .rated: nil
+        case .fifo, .rated, .failing: nil
         case .last: QueueOptions(discipline: .lastInFirstOut)
         case .wide: QueueOptions(discipline: .concurrent(Self.slots))
         case .passes: QueueOptions(discipline: .passOver)
@@ -63,6 +63,9 @@ struct Note: Action {
     /// Whether it may get a time, a gate or an end, be edited, moved and cancelled; others have their place
     /// in the order for good.
     var isSpecial: Bool { role != .passes && place % 5 == 3 && !isPing }
+
+    /// Whether it ends its process, unless nobody is to be disturbed any more.
+    var kills: Bool { isSpecial && number == 0 && (place == 13 || place == 48) }
 
     /// Whether SQL of the application enqueues it, past the library.
     var isBySQL: Bool { role != .passes && place % 7 == 5 && !isSpecial && !isPing }

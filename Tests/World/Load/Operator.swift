@@ -31,7 +31,8 @@ struct Operator {
 
     private mutating func perform(_ act: Plan.Act) async throws {
         switch act {
-        case .schedule, .expire, .fail, .exhaust, .park, .hang: break
+        case .schedule, .expire, .fail, .exhaust, .park, .hang, .die: break
+        case .backUp: try await backUp()
         case .clear: try await clear()
         case .skip: try await skip()
         case .closeGate: try await closeGate()
@@ -109,8 +110,7 @@ struct Operator {
     }
 
     private mutating func clear() async throws {
-        // Rarely, as it empties the queue.
-        guard chance.percent(20), let queue = queue([.fifo, .last, .wide]) else { return }
+        guard let queue = judge.longestQueue([.fifo, .last, .wide]) else { return }
         let waiting = judge.willClear(queue, life.process)
         world.note("clears \(queue)")
         do { try await broker.queue(queue, of: Note.self).clear() } catch {
@@ -130,6 +130,21 @@ struct Operator {
         }
         world.note("skips the head of \(queue): \(skip)")
         judge.skipped(skip, queue, parked, life.process)
+    }
+
+    /// Copies the file, and has the judge compare the copy.
+    private mutating func backUp() async throws {
+        let copy = "\(life.path)-copy-\(life.process.name)-\(chance.below(1_000_000))"
+        let known = judge.acknowledgedLines
+        try await broker.file?.backup(to: copy)
+        world.note("has made a copy")
+        let connection = try Connection(path: copy, mode: .read, vfs: life.process.vfs)
+        defer { connection.close() }
+        judge.checkCopy(
+            of: known,
+            remaining: try connection.remainingLines(),
+            effects: try connection.effects()
+        )
     }
 
     // MARK: - Of special lines
@@ -173,6 +188,7 @@ struct Operator {
 
     private mutating func moveToFront() async throws {
         guard let line = line([.fifo]), let id = line.id, line.facts.isPlain else { return }
+        guard line.facts.queue != nil || !line.facts.mayHaveMoved else { return }
         let queue = line.facts.queue ?? line.note.queue
         let turn = judge.willChangeFront(of: queue, line.note)
         let change = try await broker.moveToFront(ActionID(rawValue: id))

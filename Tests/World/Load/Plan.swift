@@ -19,6 +19,8 @@ struct Plan: CustomStringConvertible {
     var jumpsFar: Bool
     /// Whether the application opens a connection for each transaction.
     var opensOften: Bool
+    /// How many handlers a process runs at a time.
+    var concurrency: Int
 
     enum Fault: String, CaseIterable {
         case kill, killInCall, freeze, freezeInCall, longFreeze, losePower
@@ -34,8 +36,8 @@ struct Plan: CustomStringConvertible {
 
     /// What is done to special lines, and to queues.
     enum Act: String, CaseIterable {
-        case schedule, expire, closeGate, fail, exhaust, park, hang
-        case hold, cancel, move, front, edit, take, clear, skip, retryNow, runNow
+        case schedule, expire, closeGate, fail, exhaust, park, hang, die
+        case hold, cancel, move, front, edit, take, clear, skip, retryNow, runNow, backUp
     }
 
     init(_ chance: inout Chance, actions: Int = 200) {
@@ -54,9 +56,10 @@ struct Plan: CustomStringConvertible {
         }
         let share = [0, 30, 60][chance.below(3)]
         for act in Act.allCases where chance.percent(share) { acts.insert(act) }
-        disturbance = 20 + chance.below(60)
+        disturbance = 10 + chance.below(40)
         pace = [4, 12, 40, 200][chance.below(4)]
-        opensOften = chance.percent(15)
+        opensOften = chance.percent(5)
+        concurrency = chance.percent(25) ? 2 : 64
         (areContained, haveWatches) = (chance.percent(40), chance.percent(70))
         // Times of actions by a clock that is an hour off are an hour off.
         jumpsFar = acts.isDisjoint(with: [.schedule, .expire])
@@ -125,6 +128,12 @@ struct Plan: CustomStringConvertible {
     var notes: [Note] { (0..<actions).map { Note($0, inQueue: $0 % roles.count, roles[$0 % roles.count]) } }
     /// Whether all clocks go alike.
     var hasOneClock: Bool { !faults.contains(.clock) }
+    /// Whether nothing is ever in the way of a commit for as long as commits wait.
+    var letsCommit: Bool {
+        faults.isDisjoint(with: [.failSyncs, .failSyncsLong, .fullDisk, .suspend, .longFreeze, .losePower])
+    }
+    /// Whether everybody sees which process has died, and no count of that is lost.
+    var countsDeaths: Bool { !areContained && !faults.contains(.losePower) }
     /// Whether a handler begins as soon as it is claimed.
     var isPrompt: Bool { faults.isDisjoint(with: [.freeze, .freezeInCall, .longFreeze, .suspend]) }
 
@@ -134,6 +143,6 @@ struct Plan: CustomStringConvertible {
             + "\(actions) actions, \(disturbance) s of \(names(faults.map(\.rawValue))), "
             + "acts: \(names(acts.map(\.rawValue)))"
             + (areContained ? ", contained" : "") + (haveWatches ? ", watches" : "")
-            + (jumpsFar ? ", far jumps" : "")
+            + (jumpsFar ? ", far jumps" : "") + (concurrency < 64 ? ", \(concurrency) at a time" : "")
     }
 }

@@ -49,7 +49,8 @@ final class SimulatedProcess: @unchecked Sendable {
             time: { process(at: $0).clock.wallMicroseconds / 1_000 },
             wrote: { context, path in
                 if let path { process(at: context).world.wrote(String(cString: path)) }
-            }
+            },
+            sync_failed: { process(at: $0).diskFails() }
         )
         // Retained for ever, as the VFS is.
         let context = Unmanaged.passRetained(self).toOpaque()
@@ -85,13 +86,15 @@ final class SimulatedProcess: @unchecked Sendable {
     private(set) var faultySince: Duration?
     var hasFaultyDisk: Bool { faultySince != nil }
 
+    private func diskFails() { faultySince = faultySince ?? world.now }
+
     func failSyncs(_ count: Int32) {
-        if count != 0 { faultySince = faultySince ?? world.now }
+        if count != 0 { diskFails() }
         if let files { world_process_fail_syncs(files, count) }
     }
 
     func setFull(_ isFull: Bool) {
-        if isFull { faultySince = faultySince ?? world.now }
+        if isFull { diskFails() }
         if let files { world_process_set_full(files, isFull ? 1 : 0) }
     }
 }
@@ -112,6 +115,8 @@ final class SimulatedDisk {
 
     /// Watches a file until its next change; returns whether there is one.
     func watch(_ path: String) -> Bool { world_disk_watch(pointer, path) != 0 }
+    /// At the end of the world.
+    func unmount() { world_disk_unmount(pointer) }
     func setQuiet(_ calls: Int) { world_disk_set_quiet(pointer, Int32(calls)) }
 
     /// Ends the power; returns how many writes were lost or torn.

@@ -81,7 +81,7 @@ final class World: @unchecked Sendable {
     private func next() -> Runnable {
         while runnables.isEmpty {
             guard let timer = timers.next() else {
-                preconditionFailure("the world of seed \(seed) stands still\n\(trace.text)")
+                fail("stands still")
             }
             now = max(now, timer.time)
             timer.fire()
@@ -89,9 +89,17 @@ final class World: @unchecked Sendable {
         while let time = timers.nextTime, time <= now { timers.next()?.fire() }
         now += .microseconds(random.below(20))
         steps += 1
+        if steps > Self.longest { fail("does not end") }
         let index = random.below(runnables.count)
         runnables.swapAt(index, runnables.count - 1)
         return runnables.removeLast()
+    }
+
+    /// Some thirty times what a world takes.
+    private static let longest = 1_000_000
+
+    private func fail(_ text: String) -> Never {
+        preconditionFailure("the world of seed \(seed) \(text), see its trace\n\(trace.text)")
     }
 
     // MARK: - Threads

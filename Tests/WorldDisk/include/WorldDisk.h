@@ -3,8 +3,8 @@
 
 /// The disk of a simulated world: a VFS of SQLite (<https://www.sqlite.org/vfs.html>) for each of its processes.
 ///
-/// What is read and written goes to the system's files. Locks and shared memory are the world's own, since its
-/// processes are one process of the system. Strictly one thread runs at a time: nothing here is locked.
+/// What is read and written are files of the system, which are mapped. Locks and shared memory are the world's own,
+/// since its processes are one process of the system. Strictly one thread runs at a time: nothing here is locked.
 struct world_disk;
 /// The files, locks and mappings of one process.
 struct world_process;
@@ -20,13 +20,22 @@ struct world_calls {
     long long (*time)(void *context);
     /// A file that is watched was written, cut or deleted, by the process or another; it is not watched any more.
     void (*wrote)(void *context, const char *path);
+    /// A sync of the process has failed, its own or one of another process of which it is told.
+    void (*sync_failed)(void *context);
 };
 
 /// Decides, by the world's seed, about a write that was not synced: a number below `bound`.
 typedef unsigned (*world_choice)(void *context, unsigned bound);
 
+/// Tells SQLite that it need not lock or count anything; to be called before any other call.
+///
+/// Returns a code of SQLite.
+int world_prepare(void);
+
 struct world_disk *world_disk_create(void);
-void world_disk_destroy(struct world_disk *);
+
+/// Gives back what the files have of the memory: whatever reads or writes one after that fails.
+void world_disk_unmount(struct world_disk *);
 
 /// Watches a file until its next change; returns 0 when there is none.
 int world_disk_watch(struct world_disk *, const char *path);
@@ -47,9 +56,6 @@ void world_process_fail_syncs(struct world_process *, int count);
 
 /// Lets its files be written within their length alone, as on a full disk; 0 ends it.
 void world_process_set_full(struct world_process *, int is_full);
-
-/// Unregisters the VFS of a process that has no open file.
-void world_process_destroy(struct world_process *);
 
 /// Ends the power: of each write since the last sync of its file it is chosen whether it is kept, lost or torn.
 ///

@@ -7,7 +7,8 @@
 /// possible causes. Only the death of a process with one action on trial counts against that action.
 ///
 /// Survivors continue to run. If one has not returned when the next should start, nothing can be tried alone,
-/// and the trial is over. It is over at ``until`` in any case: untried ones start, and remain suspects.
+/// and the trial is over. It is over at ``until`` in any case: untried ones start beside others, and remain
+/// suspects; the next death has all that wait tried again.
 package struct CrashTrial: Sendable {
     /// Suspects to be tried, the most suspect first.
     private(set) var waiting: [CrashSuspect] = []
@@ -21,8 +22,8 @@ package struct CrashTrial: Sendable {
     private var late: Set<QueueID> = []
     /// When it ends at the latest.
     var until: Duration?
-    /// Whether it ended before all were tried: suspects then start beside others until the next death.
-    private(set) var isOver = false
+    /// Queues whose suspects start beside others until the next death: the time was over before their trial.
+    private(set) var released: Set<QueueID> = []
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
@@ -43,7 +44,10 @@ package struct CrashTrial: Sendable {
     }
 
     /// Starts a new time for trials after a death.
-    mutating func begin(until: Duration) { (self.until, isOver) = (until, false) }
+    mutating func begin(until: Duration) { (self.until, released) = (until, []) }
+
+    /// Has the suspects of a process that has ended tried, whenever a claim meets them.
+    mutating func noteDeath() { if !isActive { (until, released) = (nil, []) } }
 
     mutating func started(_ queue: QueueID, claim: Int64) {
         if group.contains(queue) { claims[queue] = claim }
@@ -57,11 +61,13 @@ package struct CrashTrial: Sendable {
 
     /// Ends the trial; returns the claims that have survived, and the queues whose suspects were not tried.
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
+        let untried = waiting.map(\.queue)
         defer {
             late.formUnion(group.subtracting(claims.keys))
-            (waiting, group, claims, isOver) = ([], [], [:], true)
+            released.formUnion(untried)
+            (waiting, group, claims) = ([], [], [:])
         }
-        return (claims.values.sorted(), waiting.map(\.queue))
+        return (claims.values.sorted(), untried)
     }
 
     /// Returns once whether a queue starts a suspect after the trial has ended.
@@ -102,7 +108,7 @@ extension SchedulerStateMachine {
     func trialRule(for queue: QueueID) -> TrialRule {
         guard triesSuspects else { return .none }
         if trial.group.contains(queue) { return .tries(size: trial.size) }
-        return trial.isOver && !trial.isActive ? .none : .waits
+        return trial.released.contains(queue) ? .none : .waits
     }
 
     mutating func decideTrial() -> [SchedulerDecision] {

@@ -131,9 +131,8 @@ package struct SchedulerStateMachine {
             if !lines.enqueue(queue, for: route, limit: limit) { makeReady(queue) }
         case .lacksRate(let limit, let time): awaitTurn(queue, at: limit, until: time)
         case .awaitsTrial(let suspect):
-            // The trial may have ended between the transaction and now.
             phases[queue] = .suspect
-            if trial.isOver { makeReady(queue) } else { trial.add(suspect) }
+            trial.add(suspect)
         case .unroutable: block(queue, by: .route)
         case .gated(let gate, isRouted: _):
             block(queue, by: .gate)
