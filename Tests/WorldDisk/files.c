@@ -114,7 +114,7 @@ static int file_sync(sqlite3_file *base, int flags) {
         file->process->calls.sync_failed(file->process->context);
         return SQLITE_IOERR_FSYNC;
     }
-    if (file->process->failing_syncs != 0) {
+    if (file->process->failing_syncs != 0 && (file->is_database || !file->process->fails_database_only)) {
         if (file->process->failing_syncs > 0) file->process->failing_syncs--;
         sync_failed(file);
         return SQLITE_IOERR_FSYNC;

@@ -14,6 +14,8 @@ struct world_process {
     void *context;
     int is_dead;
     int failing_syncs;
+    // Whether only those of the database fail, and none of its log.
+    int fails_database_only;
     int is_full;
     struct file *files;
 };
@@ -24,6 +26,7 @@ struct file {
     struct world_process *process;
     // Null for a temporary file.
     struct node *node;
+    int is_database;
     struct file *next_of_process;
     struct file *next_of_node;
     int lock;

@@ -21,6 +21,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *opened, in
     file->next_of_process = process->files;
     process->files = file;
     if (!path) return SQLITE_OK;
+    file->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     file->node = node_at(process->disk, path);
     if (!file->node) return SQLITE_NOMEM;
     code = node_map(file->node);
@@ -135,8 +136,9 @@ void world_process_kill(struct world_process *process) {
     while (process->files) file_leave(process->files);
 }
 
-void world_process_fail_syncs(struct world_process *process, int count) {
+void world_process_fail_syncs(struct world_process *process, int count, int database_only) {
     process->failing_syncs = count;
+    process->fails_database_only = database_only;
 }
 
 void world_process_set_full(struct world_process *process, int is_full) {

@@ -61,7 +61,7 @@ extension Director {
             breakDisk(fault, process)
             tally.diskFaults += 1
             // A suspension then finds what could not be written.
-            if plan.faults.contains(.suspend), world.random.percent(50) { suspend(seat, process, &tally) }
+            if plan.faults.contains(.suspend) { suspend(seat, process, &tally) }
         case .suspend: suspend(seat, process, &tally)
         }
     }
@@ -83,7 +83,8 @@ extension Director {
     private func breakDisk(_ fault: Plan.Fault, _ process: SimulatedProcess) {
         switch fault {
         case .failSyncs:
-            process.failSyncs(Int32(1 + world.random.below(3)))
+            let count = Int32(1 + world.random.below(3))
+            process.failSyncs(count, ofDatabaseOnly: world.random.percent(30))
         case .failSyncsLong:
             process.failSyncs(-1)
             world.at(world.now + .milliseconds(world.random.below(25_000)), world.director) {

@@ -16,7 +16,7 @@ extension Director {
                 let asked = world.random.pick(seats)?.broker, let way = world.random.pick(Life.Way.allCases)
             else { return }
             let notes = (0..<2).map { Note(Note.firstPing + 2 * round + $0, inQueue: number, role) }
-            let waits = world.random.percent(50)
+            let (waits, waitsForAll) = (world.random.percent(50), world.random.percent(50))
             let pinging = Task(executorPreference: life.process.executor) {
                 await withTaskGroup(of: Void.self) { group in
                     for note in notes {
@@ -27,7 +27,11 @@ extension Director {
                     // Two are no batch.
                     if role == .batched { try await broker.runNow(QueuePattern(notes[0].queue.rawValue)) }
                     guard waits else { return }
-                    try await asked.waitUntilIdle(QueuePattern(notes[0].queue.rawValue))
+                    if waitsForAll {
+                        await asked.waitUntilIdle()
+                    } else {
+                        try await asked.waitUntilIdle(QueuePattern(notes[0].queue.rawValue))
+                    }
                     judge.checkIdle(notes)
                 } catch { judge.report("cannot wait until all is done: \(error)") }
             }

@@ -24,12 +24,9 @@ extension Judge {
         guard let parking = parkings[run.queue] else { return }
         if parking.line == run.note.line {
             parkings[run.queue] = nil
-            // Of one that died it may not be stored.
-            if isClaimed(by: run.process, after: parking.since), disturbedAt < parking.since,
-                !parking.process.isDead
-            {
-                report(run, "runs again, and has parked its queue")
-            }
+            // Of a process that died, or could not write, it may not be stored.
+            let isStored = !hasLost(parking.process, since: parking.since) && !parking.process.hasFaultyDisk
+            if isStored { report(run, "runs again, and has parked its queue") }
         } else if isClaimed(by: run.process, after: parking.since) {
             report(run, "runs, and line \(parking.line) has parked the queue")
         }

@@ -88,9 +88,10 @@ final class SimulatedProcess: @unchecked Sendable {
 
     private func diskFails() { faultySince = faultySince ?? world.now }
 
-    func failSyncs(_ count: Int32) {
+    /// - Parameter ofDatabaseOnly: Whether those of the log succeed.
+    func failSyncs(_ count: Int32, ofDatabaseOnly: Bool = false) {
         if count != 0 { diskFails() }
-        if let files { world_process_fail_syncs(files, count) }
+        if let files { world_process_fail_syncs(files, count, ofDatabaseOnly ? 1 : 0) }
     }
 
     func setFull(_ isFull: Bool) {

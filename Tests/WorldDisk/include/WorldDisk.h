@@ -51,8 +51,8 @@ struct world_process *world_process_create(
 /// Ends a process as a kill does: its locks are dropped, its files closed, and all its calls fail from now on.
 void world_process_kill(struct world_process *);
 
-/// Lets so many of its next syncs fail; a negative number is all.
-void world_process_fail_syncs(struct world_process *, int count);
+/// Lets so many of its next syncs fail, or those of the database alone; a negative number is all.
+void world_process_fail_syncs(struct world_process *, int count, int database_only);
 
 /// Lets its files be written within their length alone, as on a full disk; 0 ends it.
 void world_process_set_full(struct world_process *, int is_full);
