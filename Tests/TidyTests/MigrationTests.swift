@@ -101,3 +101,52 @@ struct MigrationTests {
         return Step(name: String(cString: migration.name), sql: sql)
     }
 }
+
+/// The rights that an owner grants, as the guide and the end of the server's migrations name them.
+@Suite("Grants on a server", .watched) struct GrantTests {
+    private static let guide = "Sources/SluicePostgres/SluicePostgres.docc/SluicePostgres.md"
+    private static let migration = "Migrations/postgres/0005_views.sql"
+    /// What the worker calls, and a diagnosis, as the owner.
+    private static let forOwner = ["Sources/SluicePostgres/Running/"]
+    private static let diagnoses: Set = ["sluice_try", "sluice_contradictions"]
+
+    /// The functions that statements of a text grant: up to a semicolon, also in comments.
+    private static func granted(in text: String) -> Set<String> {
+        var names: Set<String> = []
+        for statement in text.split(separator: ";") {
+            guard let start = statement.range(of: "GRANT EXECUTE ON FUNCTION") else { continue }
+            let words = statement[start.upperBound...].components(separatedBy: " TO ")[0]
+            for word in words.components(separatedBy: CharacterSet(charactersIn: " ,.\n-")) {
+                if word.hasPrefix("sluice_") { names.insert(word) }
+            }
+        }
+        return names
+    }
+
+    private static func called(in text: String) -> Set<String> {
+        Set(text.matches(of: /sluice_[a-z_]+(?=\()/).map { String($0.output) })
+    }
+
+    private static func text(of path: String) throws -> String {
+        String(decoding: try Repository.current.data(of: path), as: UTF8.self)
+    }
+
+    @Test("The guide grants what the migration names, and that each function which a broker calls for others")
+    func areComplete() throws {
+        let granted = try Self.granted(in: Self.text(of: Self.guide))
+        #expect(try Self.granted(in: Self.text(of: Self.migration)) == granted)
+        let sources = Repository.swiftSources(below: ["Sources/SluicePostgres/"]).map(\.path).filter { path in
+            !Self.forOwner.contains { path.hasPrefix($0) }
+        }
+        let called = try sources.map { try Self.called(in: Self.text(of: $0)) }.reduce([]) { $0.union($1) }
+        #expect(called.count > 30)
+        #expect(called.subtracting(granted) == Self.diagnoses)
+    }
+
+    @Test("A function that is called and not granted is found")
+    func findsMissing() {
+        let text = "GRANT EXECUTE ON FUNCTION sluice.sluice_a,\n--    sluice_b TO reader;\nSELECT sluice_c();"
+        #expect(Self.granted(in: text) == ["sluice_a", "sluice_b"])
+        #expect(Self.called(in: "SELECT @sluice_a(?1), @sluice_d()") == ["sluice_a", "sluice_d"])
+    }
+}

@@ -8,6 +8,7 @@ import WorldDisk
 @main
 struct Main {
     static func main() {
+        orderDictionaries()
         precondition(world_prepare() == 0, "SQLite is in use before a world is made")
         var arguments = Array(CommandLine.arguments.dropFirst())
         let changes = arguments.filter { $0.contains("=") }
@@ -23,6 +24,15 @@ struct Main {
             guard let count = Int(arguments[1]), arguments.count < 4 else { usage() }
             run(from: seed, changes, arguments.count == 3 ? arguments[2] : "") { $0 == count }
         }
+    }
+
+    /// Begins again, if dictionaries have another order each time: a seed gives the same steps with one.
+    private static func orderDictionaries() {
+        let name = "SWIFT_DETERMINISTIC_HASHING"
+        guard getenv(name) == nil else { return }
+        setenv(name, "1", 1)
+        execv("/proc/self/exe", CommandLine.unsafeArgv)
+        preconditionFailure("the program cannot begin again: error \(errno)")
     }
 
     static func usage() -> Never {

@@ -23,7 +23,8 @@ extension Judge {
 
     /// Whether so many processes have ended while it ran that it may count as what ends them.
     func mayHaveCrashed(_ number: Int) -> Bool {
-        (lines[number]?.runs ?? []).count { $0.process.isDead && $0.end == nil } >= Self.crashLimit
+        // One that has returned may not have been settled.
+        (lines[number]?.runs ?? []).count(where: \.process.isDead) >= Self.crashLimit
     }
 
     /// An action that has ended its process runs with nothing beside it but others that ran when one ended.

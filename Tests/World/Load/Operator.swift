@@ -33,6 +33,10 @@ struct Operator {
         switch act {
         case .schedule, .expire, .fail, .exhaust, .park, .hang, .die: break
         case .backUp: try await backUp()
+        case .ask:
+            guard let queue = queue(Set(Role.allCases)) else { return }
+            let certain = judge.certainLines(of: queue)
+            judge.check(try await broker.status(of: queue), certain: certain)
         case .clear: try await clear()
         case .skip: try await skip()
         case .closeGate: try await closeGate()

@@ -37,7 +37,7 @@ struct Plan: CustomStringConvertible {
     /// What is done to special lines, and to queues.
     enum Act: String, CaseIterable {
         case schedule, expire, closeGate, fail, exhaust, park, hang, die
-        case hold, cancel, move, front, edit, take, clear, skip, retryNow, runNow, backUp
+        case hold, cancel, move, front, edit, take, clear, skip, retryNow, runNow, backUp, ask
     }
 
     init(_ chance: inout Chance, actions: Int = 200) {
