@@ -279,11 +279,12 @@ struct PostgresLeaseTests {
     @Test("The lease counts from when the server was asked, not from its answer")
     func counted() async throws {
         defer { proxy.end() }
-        let lease = WorkerLease(.seconds(60))
-        let asked = ContinuousClock.now - .seconds(41)
+        let place = SystemPlace()
+        let lease = WorkerLease(.seconds(60), place)
+        let asked = place.now - .seconds(41)
         #expect(lease.isTooLate(from: asked) && !lease.isTooLate(from: asked + .seconds(2)))
         let isLost = Signal()
-        lease.begin(1, from: .now)
+        lease.begin(1, from: place.now)
         lease.renew(from: asked)
         // In the forty seconds after the answer it would not be.
         let start = ContinuousClock.now

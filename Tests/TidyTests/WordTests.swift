@@ -44,8 +44,11 @@ struct WordTests {
         "ContinuousClock", "makeTimerSource",
     ].map { Forbidden(text: $0, reason: "WorkPlace has the engine's threads and times") }
 
-    /// The watch on files of the system, which is handed in as a whole, and the clocks of the system.
-    private static let isOfTheSystem = ["BrokerClock.swift"]
+    private static let engines = ["Sources/Sluice/", "Sources/SluicePostgres/"]
+    /// The ways themselves, the clocks of the system, and connections to a server, which are its sockets.
+    private static let isOfTheSystem = [
+        "Sources/Sluice/Contexts/", "Sources/Sluice/BrokerClock.swift", "Sources/SluicePostgres/Connection/",
+    ]
 
     private static let needingReason = ["@unchecked Sendable", "nonisolated(unsafe)"]
 
@@ -73,10 +76,8 @@ struct WordTests {
 
     @Test("The engine takes threads and times from Contexts alone")
     func system() {
-        let engine = "Sources/Sluice/"
-        let sources = Repository.swiftSources(below: [engine]).filter { source in
-            !source.path.hasPrefix(engine + "Contexts/")
-                && !Self.isOfTheSystem.contains { source.path == engine + $0 }
+        let sources = Repository.swiftSources(below: Self.engines).filter { source in
+            !Self.isOfTheSystem.contains { source.path.hasPrefix($0) }
         }
         #expect(sources.count > 300)
         expectNone(sources.flatMap { Self.violations(of: Self.ofTheSystem, in: $0) })

@@ -24,7 +24,7 @@ package struct EngineContext: Sendable {
     }
 
     /// Runs a part of the engine's work outside the caller's task, whose cancellation does not reach it.
-    func detached<Output: Sendable>(_ work: @escaping @Sendable () async -> Output) async -> Output {
+    package func detached<Output: Sendable>(_ work: @escaping @Sendable () async -> Output) async -> Output {
         await Task.detached(executorPreference: executor) { await work() }.value
     }
 }

@@ -24,6 +24,7 @@ package final class SystemPlace: WorkPlace {
     ) -> (any WorkWatch)? { FileWatch(path: path, queue: queue, fired: fired) }
 
     package var now: Duration { Self.now }
+    package func sleep(for time: Duration) async throws { try await ContinuousClock().sleep(for: time) }
 
     private static let origin = ContinuousClock.now
     fileprivate static var now: Duration { origin.duration(to: .now) }

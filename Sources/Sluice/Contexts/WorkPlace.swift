@@ -21,4 +21,6 @@ package protocol WorkPlace: AnyObject, Sendable {
     ) -> (any WorkWatch)?
     /// The time since some fixed point, which nobody sets.
     var now: Duration { get }
+    /// Waits for a time, or until the task is cancelled, which it throws.
+    func sleep(for time: Duration) async throws
 }

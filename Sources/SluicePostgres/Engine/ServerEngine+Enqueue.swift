@@ -1,6 +1,5 @@
 #if PostgreSQL
 internal import CSluicePostgres
-internal import Dispatch
 package import Sluice
 internal import Synchronization
 
@@ -14,11 +13,11 @@ extension ServerEngine {
 
     package func enqueueBlocking(_ drafts: [ActionDraft]) throws(SluiceError) -> [ActionID] {
         let result = Mutex<Result<[ActionID], SluiceError>?>(nil)
-        let isOver = DispatchSemaphore(value: 0)
+        let isOver = options.engine.place.signal()
         enqueuer.add(
             PostgresEnqueuer.Call(drafts: drafts) { answer in
                 result.withLock { $0 = answer }
-                isOver.signal()
+                isOver.send()
             }
         )
         isOver.wait()

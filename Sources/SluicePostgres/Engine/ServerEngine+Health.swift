@@ -164,7 +164,7 @@ extension ServerEngine {
         let url = server.listeningURL ?? calls.address.url
         let listener = PostgresConnection(PostgresAddress(url: url, schema: server.schema))
         let channel = "sluice_doctor_\(UInt64.random(in: 0 ... .max))"
-        let bell = ChangeCounter()
+        let bell = ChangeCounter(options.engine.place)
         let count = bell.count
         do throws(PostgresFailure) {
             try await listener.listen(channel, ring: bell.change, lost: {})

@@ -20,7 +20,7 @@ extension ServerEngine {
         defer { measuring.cancel() }
         try await withTaskCancellationHandler {
             try await withGracefulStop {
-                try await withoutCancellation { [loop] () async throws(SluiceError) in try await loop.run() }
+                try await runToEnd()
             } onStop: { [self] in
                 requestStop(grace: options.stopGrace)
             }
@@ -43,6 +43,19 @@ extension ServerEngine {
             }
             if isOver { continuation.resume() }
         }
+    }
+
+    /// Runs the loop to its end, whether the task is cancelled or not.
+    private func runToEnd() async throws(SluiceError) {
+        let result = await options.engine.detached { [loop] () async -> Result<Void, SluiceError> in
+            do throws(SluiceError) {
+                try await loop.run()
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
     }
 
     private func requestStop(grace: Duration) {
@@ -108,20 +121,5 @@ extension ServerEngine {
             await loop.changes.next(since: count, within: server.pollInterval)
         }
     }
-}
-
-/// Runs a function to its end, whether the task is cancelled or not.
-private func withoutCancellation(
-    _ body: @escaping @Sendable () async throws(SluiceError) -> Void
-) async throws(SluiceError) {
-    let result = await Task.detached { () async -> Result<Void, SluiceError> in
-        do throws(SluiceError) {
-            try await body()
-            return .success(())
-        } catch {
-            return .failure(error)
-        }
-    }.value
-    try result.get()
 }
 #endif

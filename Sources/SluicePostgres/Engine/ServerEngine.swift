@@ -105,7 +105,7 @@ package final class ServerEngine: Engine {
                 guard mayRepeat(error), tries < 5 else {
                     throw error.error(doing: task, isChange: isChange)
                 }
-                await pause(tries)
+                await options.engine.place.pause(tries)
             }
         }
     }
@@ -118,10 +118,11 @@ package final class ServerEngine: Engine {
     }
 }
 
-/// Waits a moment before another try; a cancelled task tries at once.
-func pause(_ tries: Int, atMost limit: Duration = .seconds(5)) async {
-    // The time is the real one: a server is waited for.
-    try? await ContinuousClock().sleep(for: pauseLength(tries, atMost: limit))
+extension WorkPlace {
+    /// Waits a moment before another try; a cancelled task tries at once.
+    func pause(_ tries: Int, atMost limit: Duration = .seconds(5)) async {
+        try? await sleep(for: pauseLength(tries, atMost: limit))
+    }
 }
 
 /// The time before another try, longer each time up to a limit, and not in step with others.

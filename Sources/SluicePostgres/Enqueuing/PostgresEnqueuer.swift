@@ -1,5 +1,4 @@
 #if PostgreSQL
-internal import Dispatch
 internal import Logging
 internal import Sluice
 internal import Synchronization
@@ -35,11 +34,14 @@ final class PostgresEnqueuer: Sendable {
     private let state = Mutex(State())
     private let connection: PostgresConnection
     private let logger: Logger
-    /// Off the cooperative pool, whose threads blocking callers may have all.
-    private let executor = DispatchExecutor(DispatchQueue(label: "sluice.postgres.enqueue"))
+    private let place: any WorkPlace
+    private let queue: any WorkQueue
+    private let executor: QueueExecutor
 
     init(_ connection: PostgresConnection, _ options: BrokerOptions) {
-        (self.connection, logger) = (connection, options.logger)
+        (self.connection, logger, place) = (connection, options.logger, options.engine.place)
+        queue = place.queue("sluice.postgres.enqueue", isUrgent: true)
+        executor = QueueExecutor(queue)
     }
 
     func enqueue(_ drafts: [ActionDraft]) async throws -> [ActionID] {
@@ -127,7 +129,7 @@ final class PostgresEnqueuer: Sendable {
 
     /// Stores a group; after a lost connection asks whether it was committed (G14).
     private func store(_ arrays: EnqueueArrays) async throws(PostgresFailure) -> [Stored] {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = place.now + Self.patience
         var tries = 0
         while true {
             let token = UUID().uuidString
@@ -140,7 +142,7 @@ final class PostgresEnqueuer: Sendable {
                 tries += 1
                 if error.mayHaveCommitted {
                     if let ids = try await resolve(token, until: deadline, after: error) { return ids }
-                } else if !error.isPassing || ContinuousClock.now > deadline {
+                } else if !error.isPassing || place.now > deadline {
                     throw error
                 }
                 await pause(tries, after: error)
@@ -151,7 +153,7 @@ final class PostgresEnqueuer: Sendable {
     /// The ids of a group whose commit is not known; `nil`: it was not committed, and cannot be any more.
     private func resolve(
         _ token: String,
-        until deadline: ContinuousClock.Instant,
+        until deadline: Duration,
         after lost: PostgresFailure
     ) async throws(PostgresFailure) -> [Stored]? {
         var tries = 0
@@ -168,7 +170,7 @@ final class PostgresEnqueuer: Sendable {
                 tries += 1
                 // The question is a write too: it waits for room on a full disk.
                 let mayPass = error.isPassing || error.mayHaveCommitted || error.lacksResources
-                guard mayPass, ContinuousClock.now < deadline else { throw lost }
+                guard mayPass, place.now < deadline else { throw lost }
                 await pause(tries, after: error)
             }
         }
@@ -179,10 +181,12 @@ final class PostgresEnqueuer: Sendable {
         if tries == Self.triesBeforeWord {
             logger.warning("an enqueue waits for the server", metadata: ["error": "\(error)"])
         }
+        var timer: (any WorkTimer)?
         await withCheckedContinuation { continuation in
-            let delay = Int(pauseLength(tries).wholeMicroseconds)
-            executor.queue.asyncAfter(deadline: .now() + .microseconds(delay)) { continuation.resume() }
+            timer = queue.timer { continuation.resume() }
+            timer?.set(place.now + pauseLength(tries))
         }
+        withExtendedLifetime(timer) {}
     }
 
     private func finish(_ group: [Call], _ rows: [Stored]) {

@@ -1,4 +1,5 @@
 #if PostgreSQL
+internal import Sluice
 internal import Synchronization
 
 /// Counts what may have changed, for callers that wait for the next change.
@@ -12,6 +13,9 @@ final class ChangeCounter: Sendable {
     }
 
     private let state = Mutex(State())
+    private let place: any WorkPlace
+
+    init(_ place: any WorkPlace) { self.place = place }
 
     var count: Int { state.withLock { $0.count } }
 
@@ -30,9 +34,9 @@ final class ChangeCounter: Sendable {
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        // Real time: it is others whose changes are polled for.
+        // Not by the broker's clock: it is others whose changes are polled for.
         let timer = Task {
-            do { try await ContinuousClock().sleep(for: limit) } catch { return }
+            do { try await place.sleep(for: limit) } catch { return }
             self.release(number)
         }
         defer { timer.cancel() }

@@ -8,8 +8,8 @@ internal import Synchronization
 /// Nothing depends on it: a worker that cannot listen polls, and tries again after a while.
 final class Doorbell: Sendable {
     private struct State {
-        /// When to try to listen; `nil` while it listens or tries to.
-        var due: ContinuousClock.Instant? = .now
+        /// When to try to listen, by ``WorkPlace/now``; `nil` while it listens or tries to.
+        var due: Duration? = .zero
         var isListening = false
     }
 
@@ -19,10 +19,12 @@ final class Doorbell: Sendable {
     private let state = Mutex(State())
     private let connection: PostgresConnection?
     private let channel: String
+    private let place: any WorkPlace
     private let logger: Logger
 
-    init(_ connection: PostgresConnection?, schema: String, _ logger: Logger) {
-        (self.connection, channel, self.logger) = (connection, "sluice_\(schema)", logger)
+    init(_ connection: PostgresConnection?, schema: String, _ options: BrokerOptions) {
+        (self.connection, channel) = (connection, "sluice_\(schema)")
+        (place, logger) = (options.engine.place, options.logger)
     }
 
     /// Whether an enqueue of another process would ring.
@@ -30,8 +32,9 @@ final class Doorbell: Sendable {
 
     /// Begins to listen if it does not, beside the steps: connecting takes its time.
     func listen(_ ring: @escaping @Sendable () -> Void) {
+        let now = place.now
         let isDue = state.withLock { state in
-            guard connection != nil, let time = state.due, time <= .now else { return false }
+            guard connection != nil, let time = state.due, time <= now else { return false }
             state.due = nil
             return true
         }
@@ -45,7 +48,7 @@ final class Doorbell: Sendable {
             try await connection?.listen(channel, ring: ring) { [weak self] in
                 self?.state.withLock { state in
                     state.isListening = false
-                    if !mutant("server doorbell") { state.due = .now }
+                    if !mutant("server doorbell") { state.due = .zero }
                 }
                 ring()
             }
@@ -53,7 +56,8 @@ final class Doorbell: Sendable {
             // Enqueues before this moment have not rung.
             ring()
         } catch {
-            state.withLock { $0.due = .now + Self.interval }
+            let due = place.now + Self.interval
+            state.withLock { $0.due = due }
             logger.notice("the worker cannot listen, and polls", metadata: ["error": "\(error)"])
         }
     }

@@ -8,11 +8,11 @@ struct LoopWork {
     var nextClaim: Int64 = 0
     /// The block of the arrivals' table from which the next step looks.
     var arrivalsFrom = "0"
-    /// When the last step that looked at all arrivals ended, and how long it took.
-    var wholeLook = (end: ContinuousClock.now, cost: Duration.zero)
+    /// When the last step that looked at all arrivals ended, by ``WorkPlace/now``, and how long it took.
+    var wholeLook = (end: Duration.zero, cost: Duration.zero)
     var mustResync = false
-    /// The last chores, in real time.
-    var choresDone: ContinuousClock.Instant?
+    /// The last chores, by ``WorkPlace/now``.
+    var choresDone: Duration?
     /// By this process's clock: when something is due that chores must do first.
     var due: Timestamp?
     var pause = Self.shortestPause

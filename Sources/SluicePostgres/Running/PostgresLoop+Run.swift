@@ -87,11 +87,10 @@ extension PostgresLoop {
             return
         }
         if state.withLock({ $0.isKicked || !$0.outcomes.allAreBusy }) { return }
-        // Polls are in real time; due actions have the broker's clock.
         let delay = work.pause
         work.pause = min(max(work.pause * 2, LoopWork.shortestPause), server.pollInterval)
         let poll = Task {
-            do { try await ContinuousClock().sleep(for: delay) } catch { return }
+            do { try await self.place.sleep(for: delay) } catch { return }
             self.kick()
         }
         let alarm = due.map { due in
@@ -184,7 +183,7 @@ extension PostgresLoop {
     }
 
     /// Waits before the next try: after an outage all leases are over, and whoever is late is taken off.
-    func backOff(_ tries: Int) async { await pause(tries, atMost: min(server.lease / 6, .seconds(5))) }
+    func backOff(_ tries: Int) async { await place.pause(tries, atMost: min(server.lease / 6, .seconds(5))) }
 
     /// Leaves outcomes to the next worker, which runs their actions again.
     private func leaveOutcomes(where isLeft: (Outcomes.Outcome) -> Bool = { _ in true }) {
@@ -203,7 +202,7 @@ extension PostgresLoop {
     /// Makes this process a worker, or sends the server new routes.
     func register(_ work: inout LoopWork) async throws(PostgresFailure) {
         let changes = state.withLock { $0.routeChanges }
-        let (sent, routes) = (ContinuousClock.now, RouteFacts.json(book.registrations))
+        let (sent, routes) = (place.now, RouteFacts.json(book.registrations))
         if work.epoch == 0 {
             let rows = try await connection.call(
                 "SELECT @sluice_register($1, $2, $3, $4) AS epoch",

@@ -13,7 +13,7 @@ extension PostgresLoop {
         let isBusy = try await chores(&work)
         try await lookForOversights(&work)
         let (outcomes, free, permits) = takeOutcomes()
-        let sent = ContinuousClock.now
+        let sent = place.now
         let rows: PostgresRows
         do throws(PostgresFailure) {
             rows = try await connection.call(
@@ -29,7 +29,7 @@ extension PostgresLoop {
             takeApart(outcomes, error, &work)
             return options.clock.now
         }
-        work.came(rows, in: sent.duration(to: .now), of: server.lease / 3)
+        work.came(rows, in: place.now - sent, of: server.lease / 3)
         state.withLock { $0.outcomes.widen() }
         // This process was frozen: others may have its queues, and it starts nothing.
         guard !lease.isTooLate(from: sent) || mutant("server late answer") else {
@@ -37,7 +37,7 @@ extension PostgresLoop {
             throw .lost("the answer came too late")
         }
         lease.renew(from: sent)
-        if work.arrivalsFrom == "0" { work.wholeLook = (.now, sent.duration(to: .now)) }
+        if work.arrivalsFrom == "0" { work.wholeLook = (place.now, place.now - sent) }
         let due = digest(rows, outcomes, &work)
         return isBusy ? options.clock.now : due
     }
@@ -73,9 +73,9 @@ extension PostgresLoop {
 
     /// Does the chores when they are due; returns whether there may be more.
     private func chores(_ work: inout LoopWork) async throws(PostgresFailure) -> Bool {
-        let now = ContinuousClock.now
+        let now = place.now
         let isDue = work.due.map { $0 <= options.clock.now } ?? false
-        if let last = work.choresDone, !isDue, last.duration(to: now) < server.choreInterval { return false }
+        if let last = work.choresDone, !isDue, now - last < server.choreInterval { return false }
         work.due = nil
         var isBusy = false
         do throws(PostgresFailure) {
@@ -172,7 +172,7 @@ extension PostgresLoop {
         work.due = due
         let hasWork = outcomes.count > busy.count || !others.isEmpty
         // Vacuum frees earlier blocks, which new arrivals take. A long look, beside an old snapshot, is rare.
-        if !hasWork, work.wholeLook.end.duration(to: .now) >= work.wholeLook.cost * 10 {
+        if !hasWork, place.now - work.wholeLook.end >= work.wholeLook.cost * 10 {
             work.arrivalsFrom = mutant("server arrivals") ? work.arrivalsFrom : "0"
         }
         // A call that has noted no wait is followed by one that does.

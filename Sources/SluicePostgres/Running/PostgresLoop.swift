@@ -20,7 +20,7 @@ final class PostgresLoop: AttemptSource {
     let options: BrokerOptions
     let server: PostgresOptions
     let observers: Observers
-    let changes = ChangeCounter()
+    let changes: ChangeCounter
     let origin: PostgresOrigin
 
     init(
@@ -33,10 +33,15 @@ final class PostgresLoop: AttemptSource {
         listener: PostgresConnection?
     ) {
         (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
-        (self.observers, lease) = (observers, WorkerLease(server.lease))
-        doorbell = Doorbell(listener, schema: server.schema, options.logger)
+        self.observers = observers
+        lease = WorkerLease(server.lease, options.engine.place)
+        changes = ChangeCounter(options.engine.place)
+        doorbell = Doorbell(listener, schema: server.schema, options)
         self.origin = origin
     }
+
+    /// Its waits for the server, and the lease, go by its time; due actions by the broker's clock.
+    var place: any WorkPlace { options.engine.place }
 
     func connect(_ runner: AttemptRunner) { runnerReference.withLock { $0 = runner } }
 

@@ -17,6 +17,7 @@ final class SimulatedPlace: WorkPlace {
     ) -> (any WorkWatch)? { SimulatedWatch(world, path, queue, fired) }
 
     var now: Duration { world.now }
+    func sleep(for time: Duration) async throws { try await process.clock.sleep(time) }
 }
 
 /// Hears of the next change of a file, some time later.
