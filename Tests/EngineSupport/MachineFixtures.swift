@@ -150,7 +150,10 @@ final class TestMachine {
     }
 
     func endTrial() -> [SchedulerDecision] { machine.endTrial() }
-    func noteDeath() { machine.trial.noteDeath() }
+    func noteDeath() { machine.noteDeath() }
+    /// When the trial ends.
+    var trialEnd: Duration? { machine.agenda.deadlines.time(of: .endTrial) }
+    func meetsSuspect(at now: Duration) { machine.meetsSuspect(at: now, limit: .seconds(5)) }
 
     /// Claims a queue's head: starts it, or concludes with what speaks against it.
     func claim(

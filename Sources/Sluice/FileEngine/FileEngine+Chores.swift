@@ -8,7 +8,8 @@ extension FileEngine {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: options.file.leases.renewal) { try await $0.renewLease() }
         case .watchRunners: watchRunners()
-        case .endTrial: scheduler.endTrial()
+        // The scheduler has ended it.
+        case .endTrial: break
         case .pollOthers: lookAroundAgain()
         case .lookForChanges: lookForChanges()
         case .endControls: attempt(chore, again: nil) { try await $0.endControls() }

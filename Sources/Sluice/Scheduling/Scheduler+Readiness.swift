@@ -109,21 +109,7 @@ extension Scheduler {
     func suspected(_ suspects: [(queue: QueueID, level: Int, crashes: Int)]) {
         guard !suspects.isEmpty, crashTrialLimit > .zero else { return }
         let until = clock.uptime + crashTrialLimit
-        update { $0.schedule(.endTrial, at: until) }
         update { $0.suspected(suspects, until: until) }
-    }
-
-    /// Starts the time for trials, unless it has started, after a claim has met a suspect.
-    func limitTrial() {
-        let now = clock.uptime
-        let (until, isNew) = machine.withLock { machine in
-            let known = machine.trial.until
-            let until = known ?? now + crashTrialLimit
-            machine.trial.until = until
-            return (until, known == nil)
-        }
-        // The end of an earlier trial is not the end of a new one.
-        update { isNew ? $0.schedule(.endTrial, at: until) : $0.schedule(.endTrial, noLaterThan: until) }
     }
 
     /// One of the actions on trial; `nil` while none runs.
@@ -136,8 +122,7 @@ extension Scheduler {
     }
 
     /// A process has ended, or is ending.
-    func noteDeath() { machine.withLock { $0.trial.noteDeath() } }
-    func endTrial() { update { $0.endTrial() } }
+    func noteDeath() { machine.withLock { $0.noteDeath() } }
 
     func beginTrial(isLong: Bool) {
         triedActions.withLock { $0 = [:] }

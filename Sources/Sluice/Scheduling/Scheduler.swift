@@ -276,13 +276,14 @@ package final class Scheduler: AttemptSource {
         case .gated(let gate, let isRouted): if isRouted { delegate.meets(gate) }
         case .held(let end): if case .at(let time) = end { expectEnd(at: time) }
         case .unroutable: delegate.lacksRoute()
-        case .awaitsTrial: limitTrial()
-        case .empty, .taken, .takenElsewhere, .waiting, .gathering, .parked, .lacksPermit, .lacksRate,
+        case .awaitsTrial, .empty, .taken, .takenElsewhere, .waiting, .gathering, .parked, .lacksPermit,
+            .lacksRate,
             .unfinished:
             break
         }
         update {
             if let receipt { $0.wroteOutcome(receipt.queue, claim: receipt.claim) }
+            if case .awaitsTrial = result { $0.meetsSuspect(at: clock.uptime, limit: crashTrialLimit) }
             return $0.concluded(queue, result)
         }
         delegate.waits(queue)

@@ -80,17 +80,43 @@ import Testing
         #expect(machine.admit(3, isSuspect: true) != nil)
     }
 
-    @Test("G7: when the time of a trial is over that has long ended, later suspects are tried alone, too")
-    func laterDeath() {
+    @Test(
+        "G7: what ran in a process that ends after a trial, or during it, is tried alone, too",
+        arguments: [false, true]
+    )
+    func laterDeath(comesDuring: Bool) {
         let machine = TestMachine(concurrency: 8)
         #expect(machine.suspected([(queue: 1, level: 0, crashes: 0)], until: .seconds(5)).claimed == [1])
         _ = machine.claim(1, isSuspect: true)
-        _ = machine.finish(1)
-        #expect(machine.endTrial().isEmpty)
+        if comesDuring { machine.noteDeath() } else { _ = machine.finish(1) }
+        _ = machine.endTrial()
+        if !comesDuring { machine.noteDeath() }
         #expect(machine.wake([2, 3]).claimed == [2, 3])
         _ = machine.claim(2)
         _ = machine.claim(3, isSuspect: true)
         #expect(machine.phases[3] == .suspect)
+    }
+
+    @Test("G7, G9: a trial that has nothing more to try lasts to its end, and no longer for what comes later")
+    func rests() {
+        let machine = TestMachine(concurrency: 8)
+        #expect(machine.suspected([(queue: 1, level: 0, crashes: 0)], until: .seconds(5)).claimed == [1])
+        // As the scheduler does for a group.
+        _ = machine.schedule(.endTrial, at: .seconds(1))
+        _ = machine.claim(1, isSuspect: true)
+        _ = machine.finish(1)
+        #expect(machine.trialEnd == .seconds(5))
+        machine.meetsSuspect(at: .seconds(4))
+        #expect(machine.trialEnd == .seconds(5))
+        // Its end is about to be performed: nobody is tried for no time.
+        machine.meetsSuspect(at: .seconds(5))
+        #expect(machine.wake([2]).claimed == [2])
+        #expect(machine.admit(2, isSuspect: true) == nil)
+        // Another has a time of its own, and the end of the first one is none of it.
+        machine.noteDeath()
+        #expect(machine.trialEnd == nil)
+        machine.meetsSuspect(at: .seconds(6))
+        #expect(machine.trialEnd == .seconds(11))
     }
 
     @Test("G9: suspects that wait for running handlers wait no longer than the trial may take")

@@ -9,6 +9,7 @@ extension Director {
         while seats.contains(where: { $0.process?.isFrozen == true }) { await pause(.seconds(1)) }
         // Those that are suspended have gone on by then, and operators have ended what they had begun.
         await pause(.seconds(10))
+        for seat in seats { await flush(seat) }
         let queues = plan.roles.enumerated().filter { $0.element != .rated }
         for round in 0..<Self.pings {
             guard let (number, role) = world.random.pick(queues).map({ ($0.offset, $0.element) }),
@@ -41,6 +42,21 @@ extension Director {
             judge.checkAnswers(to: notes, by: way, isBatch: role == .batched)
             await pause(.milliseconds(world.random.below(400)))
         }
+    }
+
+    /// Has a process hear of syncs that have failed, of which each of its open files is told once.
+    private func flush(_ seat: Seat) async {
+        guard let broker = seat.broker, let life = seat.lastLife else { return }
+        let flushing = Task(executorPreference: life.process.executor) {
+            for _ in 0..<10 {
+                do { return try await broker.file?.flush() } catch {
+                    world.note("a flush has failed: \(error)")
+                    await life.pause(.seconds(1))
+                }
+            }
+            judge.report("the commits of \(life.process.name) cannot be made durable")
+        }
+        await flushing.value
     }
 
     /// Ends what does not end by itself.

@@ -68,6 +68,8 @@ extension Judge {
     /// All acts are taken back, and dead letters run without an end.
     func willEndActs(_ process: SimulatedProcess) {
         bars = Bars()
+        // A dead letter that is put back is no suspect.
+        kills = [:]
         willRetryNow(process)
         for number in lines.keys { lines[number]?.facts.expiresAt = nil }
     }

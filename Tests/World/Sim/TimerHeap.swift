@@ -49,9 +49,9 @@ struct TimerHeap {
         entries.swapAt(0, entries.count - 1)
         let first = entries.removeLast()
         var index = 0
-        while true {
-            let children = [2 * index + 1, 2 * index + 2].filter { $0 < entries.count }
-            guard let least = children.min(by: { entries[$0].isBefore(entries[$1]) }) else { break }
+        while 2 * index + 1 < entries.count {
+            var least = 2 * index + 1
+            if least + 1 < entries.count, entries[least + 1].isBefore(entries[least]) { least += 1 }
             guard entries[least].isBefore(entries[index]) else { break }
             entries.swapAt(least, index)
             index = least

@@ -5,12 +5,10 @@ import Logging
 struct TraceLogHandler: LogHandler, @unchecked Sendable {
     let world: World
     var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level
+    /// The same whether the trace is kept or not: what is to be logged is read first, which takes steps.
+    var logLevel = Logger.Level.info
 
-    init(_ world: World) {
-        self.world = world
-        logLevel = world.trace.isKept ? .trace : .critical
-    }
+    init(_ world: World) { self.world = world }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

@@ -8,7 +8,7 @@
 ///
 /// Survivors continue to run. If one has not returned when the next should start, nothing can be tried alone,
 /// and the trial is over. It is over at ``until`` in any case: untried ones start beside others, and remain
-/// suspects; the next death has all that wait tried again.
+/// suspects. What ran in the next process that ends is tried again.
 package struct CrashTrial: Sendable {
     /// Suspects to be tried, the most suspect first.
     private(set) var waiting: [CrashSuspect] = []
@@ -20,10 +20,12 @@ package struct CrashTrial: Sendable {
     private(set) var claims: [QueueID: Int64] = [:]
     /// Queues whose claims were under way when the trial ended.
     private var late: Set<QueueID> = []
-    /// When it ends at the latest.
-    var until: Duration?
-    /// Queues whose suspects start beside others until the next death: the time was over before their trial.
-    private(set) var released: Set<QueueID> = []
+    /// When it ends at the latest; `nil` when it is over, and until the first suspect of a death is met.
+    private(set) var until: Duration?
+    /// Whether its time is over: suspects start beside others until the next death.
+    private(set) var isOver = false
+    /// Whether a process has ended since it began.
+    private var hasNewDeath = false
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
@@ -44,10 +46,29 @@ package struct CrashTrial: Sendable {
     }
 
     /// Starts a new time for trials after a death.
-    mutating func begin(until: Duration) { (self.until, released) = (until, []) }
+    mutating func begin(until: Duration) { (self.until, isOver, hasNewDeath) = (until, false, false) }
 
-    /// Has the suspects of a process that has ended tried, whenever a claim meets them.
-    mutating func noteDeath() { if !isActive { (until, released) = (nil, []) } }
+    /// Notes that a process has ended: what ran there has a time of its own, after a trial that goes on.
+    mutating func noteDeath() {
+        if isActive { hasNewDeath = true } else { (until, isOver) = (nil, false) }
+    }
+
+    /// Notes that all were tried: what is met before ``until`` is tried too.
+    mutating func rest() {
+        if hasNewDeath { (until, isOver, hasNewDeath) = (nil, false, false) }
+    }
+
+    /// A claim has met a suspect; returns when its trial ends at the latest, if that is new.
+    mutating func meets(at now: Duration, limit: Duration) -> Duration? {
+        if isOver { return nil }
+        if let until {
+            // Its end is about to be performed.
+            if until <= now, !isActive { (self.until, isOver) = (nil, true) }
+            return nil
+        }
+        until = now + limit
+        return until
+    }
 
     mutating func started(_ queue: QueueID, claim: Int64) {
         if group.contains(queue) { claims[queue] = claim }
@@ -61,13 +82,12 @@ package struct CrashTrial: Sendable {
 
     /// Ends the trial; returns the claims that have survived, and the queues whose suspects were not tried.
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
-        let untried = waiting.map(\.queue)
         defer {
             late.formUnion(group.subtracting(claims.keys))
-            released.formUnion(untried)
-            (waiting, group, claims) = ([], [], [:])
+            (waiting, group, claims, until, isOver) = ([], [], [:], nil, true)
+            rest()
         }
-        return (claims.values.sorted(), untried)
+        return (claims.values.sorted(), waiting.map(\.queue))
     }
 
     /// Returns once whether a queue starts a suspect after the trial has ended.
@@ -95,8 +115,28 @@ extension SchedulerStateMachine {
             trial.add(.init(queue: suspect.queue, level: suspect.level, crashes: suspect.crashes))
         }
         if !isReady.isEmpty { ready.removeAll { isReady.contains($0) } }
-        if trial.waiting.count > known { trial.begin(until: until) }
+        if trial.waiting.count > known {
+            trial.begin(until: until)
+            // A group that is tried has its part of the time.
+            if trial.group.isEmpty { agenda.schedule(.endTrial, at: until) }
+        }
         return decide()
+    }
+
+    /// A claim has met a suspect; ``concluded(_:_:)`` follows.
+    mutating func meetsSuspect(at now: Duration, limit: Duration) {
+        if let until = trial.meets(at: now, limit: limit) { agenda.schedule(.endTrial, at: until) }
+    }
+
+    mutating func noteDeath() {
+        trial.noteDeath()
+        if trial.until == nil { agenda.schedule(.endTrial, at: nil) }
+    }
+
+    /// After all were tried, the time of the trial goes on to its end.
+    mutating func restTrial() {
+        trial.rest()
+        if agenda.deadlines.time(of: .endTrial) != trial.until { agenda.schedule(.endTrial, at: trial.until) }
     }
 
     package mutating func endTrial() -> [SchedulerDecision] {
@@ -108,7 +148,7 @@ extension SchedulerStateMachine {
     func trialRule(for queue: QueueID) -> TrialRule {
         guard triesSuspects else { return .none }
         if trial.group.contains(queue) { return .tries(size: trial.size) }
-        return trial.released.contains(queue) ? .none : .waits
+        return trial.isOver && !trial.isActive ? .none : .waits
     }
 
     mutating func decideTrial() -> [SchedulerDecision] {

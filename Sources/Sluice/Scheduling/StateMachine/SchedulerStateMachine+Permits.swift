@@ -124,7 +124,8 @@ extension SchedulerStateMachine {
             case .chore(let chore):
                 if chore == .admitScheduled { agenda.isAdmitting = true }
                 if chore == .endControls { agenda.nextEnd = nil }
-                decisions.append(.perform(chore))
+                // At once: a trial that begins later has another end.
+                decisions += chore == .endTrial ? endTrial() : [.perform(chore)]
             case .queue(let queue):
                 guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
                 makeReady(queue)

@@ -132,7 +132,8 @@ package struct SchedulerStateMachine {
         case .lacksRate(let limit, let time): awaitTurn(queue, at: limit, until: time)
         case .awaitsTrial(let suspect):
             phases[queue] = .suspect
-            trial.add(suspect)
+            // The trial may have ended between the transaction and now.
+            if trial.isOver { makeReady(queue) } else { trial.add(suspect) }
         case .unroutable: block(queue, by: .route)
         case .gated(let gate, isRouted: _):
             block(queue, by: .gate)
@@ -237,6 +238,7 @@ package struct SchedulerStateMachine {
             return [.stopped]
         }
         if trial.isActive { return decideTrial() }
+        if trial.until != nil { restTrial() }
         var requests: [ClaimRequest] = []
         while permitsInUse < concurrency || mutant("permits"), let queue = ready.popFirst() {
             requests.append(request(queue))
