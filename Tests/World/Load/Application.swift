@@ -77,6 +77,8 @@ extension Connection {
         return Dictionary(rows) { first, _ in first }
     }
 
+    func hasClaims() throws -> Bool { try prepare("SELECT 1 FROM sluice_claim_rows").hasRow() }
+
     /// The lines that have had their effect.
     func effects() throws -> [Int] {
         try prepare("SELECT line FROM effects ORDER BY id").all { $0.int(0) }

@@ -36,9 +36,13 @@ extension Director {
                     judge.checkIdle(notes)
                 } catch { judge.report("cannot wait until all is done: \(error)") }
             }
+            let late = world.at(world.now + .seconds(1), world.director) { [self] in
+                Task(executorPreference: world.director.executor) { await noteStatuses(seats) }
+            }
             await wait(for: pinging)
             let end = world.now + .seconds(3)
             while world.now < end, !judge.haveRun(notes) { await pause(.milliseconds(10)) }
+            late.cancel()
             judge.checkAnswers(to: notes, by: way, isBatch: role == .batched)
             await pause(.milliseconds(world.random.below(400)))
         }

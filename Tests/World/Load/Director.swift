@@ -94,7 +94,7 @@ struct Director: Sendable {
                 checkDeadLetters()
                 for seat in seats { await endActs(seat) }
             }
-            if judge.mayAllBeOver, let left = try? remaining(), left.isEmpty { break }
+            if judge.mayAllBeOver, isDrained() { break }
         }
         if world.now < bound { await ping(seats) } else { await noteStatuses(seats) }
         await close(seats)
@@ -128,7 +128,7 @@ struct Director: Sendable {
     }
 
     /// Has the trace say why queues have not drained, as each broker sees it.
-    private func noteStatuses(_ seats: [Seat]) async {
+    func noteStatuses(_ seats: [Seat]) async {
         for seat in seats {
             guard let broker = seat.broker, let process = seat.process else { continue }
             let asking = Task(executorPreference: process.executor) {
@@ -153,6 +153,16 @@ struct Director: Sendable {
 
     /// The lines whose actions stand in the file, with their numbers.
     func remaining() throws -> [Int: Int64] { try read { try $0.remainingLines() } }
+
+    /// Whether nothing is left in the file, and nobody has a slot: one that died may have it until its lease ends.
+    private func isDrained() -> Bool {
+        do {
+            return try read { try $0.remainingLines().isEmpty && !$0.hasClaims() }
+        } catch {
+            world.note("the file cannot be read: \(error)")
+            return false
+        }
+    }
 
     /// Asks the judge about each dead letter; a disk may still have to recover.
     private func checkDeadLetters() {
