@@ -40,7 +40,7 @@ extension Judge {
             guard let head, head.runs.isEmpty else { return nil }
             return "line \(head.note.line) has not run"
         case .scheduled:
-            let gathers = head?.note.role == .batched
+            let gathers = status.queue.rawValue.hasPrefix(Role.batched.rawValue)
             return plan.acts.contains(.schedule) || gathers ? nil : "nothing in it is"
         case .running:
             guard let head, !isRunning(head) else { return nil }

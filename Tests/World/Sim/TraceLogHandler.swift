@@ -15,17 +15,8 @@ struct TraceLogHandler: LogHandler, @unchecked Sendable {
         set { metadata[key] = newValue }
     }
 
-    func log(
-        level: Logger.Level,
-        message: Logger.Message,
-        metadata: Logger.Metadata?,
-        source: String,
-        file: String,
-        function: String,
-        line: UInt
-    ) {
-        let all = (metadata ?? [:]).merging(self.metadata) { own, _ in own }.sorted { $0.key < $1.key }
-        let text = all.map { " \($0.key)=\($0.value)" }.joined()
-        world.note("[\(level)] \(message)\(text)")
+    func log(event: LogEvent) {
+        let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        world.note("[\(event.level)] \(event.message)" + facts.map { " \($0.key)=\($0.value)" }.joined())
     }
 }
