@@ -149,7 +149,10 @@ final class TestMachine {
         machine.suspected(suspects, until: until)
     }
 
-    func endTrial() -> [SchedulerDecision] { machine.endTrial() }
+    func endTrial() -> [SchedulerDecision] {
+        machine.trial.timeReached()
+        return machine.endTrial()
+    }
     func noteDeath() { machine.noteDeath() }
     /// When the trial ends.
     var trialEnd: Duration? { machine.agenda.deadlines.time(of: .endTrial) }

@@ -8,8 +8,7 @@ extension FileEngine {
         case .endGrace: runner.cancelAll(.stop)
         case .renewLease: attempt(chore, again: options.file.leases.renewal) { try await $0.renewLease() }
         case .watchRunners: watchRunners()
-        // The scheduler has ended it.
-        case .endTrial: break
+        case .endTrial: scheduler.endTrial()
         case .pollOthers: lookAroundAgain()
         case .lookForChanges: lookForChanges()
         case .endControls: attempt(chore, again: nil) { try await $0.endControls() }

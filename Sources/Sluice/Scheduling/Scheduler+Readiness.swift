@@ -123,6 +123,7 @@ extension Scheduler {
 
     /// A process has ended, or is ending.
     func noteDeath() { machine.withLock { $0.noteDeath() } }
+    func endTrial() { update { $0.endTrial() } }
 
     func beginTrial(isLong: Bool) {
         triedActions.withLock { $0 = [:] }

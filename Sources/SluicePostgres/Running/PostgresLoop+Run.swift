@@ -52,11 +52,7 @@ extension PostgresLoop {
         }
     }
 
-    func start() {
-        state.withLock { state in
-            (state.phase, state.givesUp, state.sentRoutes) = (.running, false, 0)
-        }
-    }
+    func start() { state.withLock { ($0.phase, $0.givesUp, $0.sentRoutes) = (.running, false, 0) } }
 
     /// Claims nothing any more; with `givesUp`, outcomes that cannot be written are left to the next worker.
     func stop(givesUp: Bool) {
@@ -87,6 +83,7 @@ extension PostgresLoop {
             return
         }
         if state.withLock({ $0.isKicked || !$0.outcomes.allAreBusy }) { return }
+        // Others are waited for by the place's time, and due actions by the broker's clock.
         let delay = work.pause
         work.pause = min(max(work.pause * 2, LoopWork.shortestPause), server.pollInterval)
         let poll = Task {

@@ -33,16 +33,13 @@ final class PostgresLoop: AttemptSource {
         listener: PostgresConnection?
     ) {
         (self.connection, self.book, self.options, self.server) = (connection, book, options, server)
-        self.observers = observers
-        lease = WorkerLease(server.lease, options.engine.place)
-        changes = ChangeCounter(options.engine.place)
+        let place = options.engine.place
+        (self.observers, lease, changes) = (observers, WorkerLease(server.lease, place), ChangeCounter(place))
         doorbell = Doorbell(listener, schema: server.schema, options)
         self.origin = origin
     }
 
-    /// Its waits for the server, and the lease, go by its time; due actions by the broker's clock.
     var place: any WorkPlace { options.engine.place }
-
     func connect(_ runner: AttemptRunner) { runnerReference.withLock { $0 = runner } }
 
     var runner: AttemptRunner {

@@ -8,7 +8,7 @@ final class WorkerLease: Sendable {
         var worker: Int64 = 0
         var renewed = Duration.zero
         var isLost = false
-        /// What is watched for, and the timer of the next look.
+        /// The callback of the watch, and the timer of the next look.
         var watch: (lost: @Sendable () -> Void, timer: any WorkTimer)?
     }
 

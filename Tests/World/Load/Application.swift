@@ -16,7 +16,7 @@ final class Application: Sendable {
     private nonisolated(unsafe) var connection: Connection?
     /// Used by the one thread of the world that runs.
     private nonisolated(unsafe) var broker: Broker?
-    private nonisolated(unsafe) var hasFailed = false
+    private nonisolated(unsafe) var hasFailed = false  // As above.
 
     init(_ process: SimulatedProcess, _ path: String, opensOften: Bool) {
         (self.process, self.path, self.opensOften) = (process, path, opensOften)

@@ -154,7 +154,9 @@ struct Director: Sendable {
     /// The lines whose actions stand in the file, with their numbers.
     func remaining() throws -> [Int: Int64] { try read { try $0.remainingLines() } }
 
-    /// Whether nothing is left in the file, and nobody has a slot: one that died may have it until its lease ends.
+    /// Whether nothing is left in the file, and nobody has a slot.
+    ///
+    /// A process that died may have one until its lease ends.
     private func isDrained() -> Bool {
         do {
             return try read { try $0.remainingLines().isEmpty && !$0.hasClaims() }

@@ -4,7 +4,7 @@ import Sluice
 extension Judge {
     /// How often an action may end its process while it runs alone.
     static let crashLimit = 3
-    /// How often it may besides, while several are tried: each death halves them, and other deaths come between.
+    /// How often it may besides, while several are tried: each death halves them, and others come between.
     private static let searches = 9
     /// How long suspects are tried for, less what it takes to see a death.
     private static let trial: Duration = .seconds(4)

@@ -26,6 +26,8 @@ package struct CrashTrial: Sendable {
     private(set) var isOver = false
     /// Whether a process has ended since it began.
     private var hasNewDeath = false
+    /// Whether its time was reached, and its end is about to be performed.
+    private(set) var isDue = false
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
@@ -46,23 +48,27 @@ package struct CrashTrial: Sendable {
     }
 
     /// Starts a new time for trials after a death.
-    mutating func begin(until: Duration) { (self.until, isOver, hasNewDeath) = (until, false, false) }
+    mutating func begin(until: Duration) {
+        (self.until, isOver, hasNewDeath, isDue) = (until, false, false, false)
+    }
+
+    mutating func timeReached() { isDue = true }
 
     /// Notes that a process has ended: what ran there has a time of its own, after a trial that goes on.
     mutating func noteDeath() {
-        if isActive { hasNewDeath = true } else { (until, isOver) = (nil, false) }
+        hasNewDeath = true
+        if !isActive { rest() }
     }
 
-    /// Notes that all were tried: what is met before ``until`` is tried too.
+    /// Notes that all were tried: suspects met before ``until`` are tried too.
     mutating func rest() {
-        if hasNewDeath { (until, isOver, hasNewDeath) = (nil, false, false) }
+        if hasNewDeath { (until, isOver, hasNewDeath, isDue) = (nil, false, false, false) }
     }
 
     /// A claim has met a suspect; returns when its trial ends at the latest, if that is new.
     mutating func meets(at now: Duration, limit: Duration) -> Duration? {
         if isOver { return nil }
         if let until {
-            // Its end is about to be performed.
             if until <= now, !isActive { (self.until, isOver) = (nil, true) }
             return nil
         }
@@ -84,7 +90,7 @@ package struct CrashTrial: Sendable {
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
         defer {
             late.formUnion(group.subtracting(claims.keys))
-            (waiting, group, claims, until, isOver) = ([], [], [:], nil, true)
+            (waiting, group, claims, until, isOver, isDue) = ([], [], [:], nil, true, false)
             rest()
         }
         return (claims.values.sorted(), waiting.map(\.queue))
@@ -136,10 +142,13 @@ extension SchedulerStateMachine {
     /// After all were tried, the time of the trial goes on to its end.
     mutating func restTrial() {
         trial.rest()
+        if trial.isDue { return }
         if agenda.deadlines.time(of: .endTrial) != trial.until { agenda.schedule(.endTrial, at: trial.until) }
     }
 
     package mutating func endTrial() -> [SchedulerDecision] {
+        // Another one has begun since.
+        guard trial.isDue else { return [] }
         let (survivors, untried) = trial.end()
         for queue in untried { makeReady(queue) }
         return (survivors.isEmpty ? [] : [.survived(survivors)]) + decide()

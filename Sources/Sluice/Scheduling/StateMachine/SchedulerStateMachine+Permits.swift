@@ -124,8 +124,8 @@ extension SchedulerStateMachine {
             case .chore(let chore):
                 if chore == .admitScheduled { agenda.isAdmitting = true }
                 if chore == .endControls { agenda.nextEnd = nil }
-                // At once: a trial that begins later has another end.
-                decisions += chore == .endTrial ? endTrial() : [.perform(chore)]
+                if chore == .endTrial { trial.timeReached() }
+                decisions.append(.perform(chore))
             case .queue(let queue):
                 guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
                 makeReady(queue)
