@@ -119,6 +119,16 @@ import Testing
         #expect(machine.trialEnd == .seconds(11))
     }
 
+    @Test("G9: a trial has an end also when others are to be tried while that is about to be performed")
+    func beginsAtTheEnd() {
+        let machine = TestMachine(concurrency: 8)
+        #expect(machine.suspected([(queue: 1, level: 0, crashes: 0)], until: .seconds(5)).claimed == [1])
+        _ = machine.claim(1, isSuspect: true)
+        #expect(machine.timeReached(.seconds(5)).contains(.perform(.endTrial)))
+        #expect(machine.suspected([(queue: 2, level: 0, crashes: 0)], until: .seconds(10)).isEmpty)
+        #expect(machine.trialEnd == .seconds(10))
+    }
+
     @Test("G9: suspects that wait for running handlers wait no longer than the trial may take")
     func handlersStay() {
         let machine = TestMachine(concurrency: 8)

@@ -123,8 +123,9 @@ extension SchedulerStateMachine {
         if !isReady.isEmpty { ready.removeAll { isReady.contains($0) } }
         if trial.waiting.count > known {
             trial.begin(until: until)
-            // A group that is tried has its part of the time.
-            if trial.group.isEmpty { agenda.schedule(.endTrial, at: until) }
+            // A group that is tried has its part of the time, unless its end was about to be performed.
+            let hasEnd = agenda.deadlines.time(of: .endTrial) != nil
+            if trial.group.isEmpty || !hasEnd { agenda.schedule(.endTrial, at: until) }
         }
         return decide()
     }
