@@ -56,6 +56,12 @@ struct Plan: CustomStringConvertible {
         }
         let share = [0, 30, 60][chance.below(3)]
         for act in Act.allCases where chance.percent(share) { acts.insert(act) }
+        if faults.contains(.losePower), !faults.isDisjoint(with: [.failSyncs, .failSyncsLong]) {
+            // G1 does not cover processes that open the file when another's sync has failed.
+            processes = 1
+            faults.subtract([.kill, .killInCall])
+            acts.remove(.die)
+        }
         disturbance = 10 + chance.below(40)
         pace = [4, 12, 40, 200][chance.below(4)]
         opensOften = chance.percent(5)
