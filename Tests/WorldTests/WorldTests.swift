@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("G1 to G8, G11: nothing is lost, doubled, late or out of order, whatever processes and disk suffer")
+    @Test("G1 to G11: nothing is lost, doubled, late or out of order, whatever processes and disk suffer")
     func worlds() async throws {
         let arguments =
             if let seed = Self.seed {
