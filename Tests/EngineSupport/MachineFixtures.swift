@@ -150,7 +150,7 @@ final class TestMachine {
     }
 
     func endTrial() -> [SchedulerDecision] {
-        machine.trial.timeReached()
+        machine.agenda.schedule(.endTrial, at: nil)
         return machine.endTrial()
     }
     func noteDeath() { machine.noteDeath() }

@@ -277,8 +277,7 @@ package final class Scheduler: AttemptSource {
         case .held(let end): if case .at(let time) = end { expectEnd(at: time) }
         case .unroutable: delegate.lacksRoute()
         case .awaitsTrial, .empty, .taken, .takenElsewhere, .waiting, .gathering, .parked, .lacksPermit,
-            .lacksRate,
-            .unfinished:
+            .lacksRate, .unfinished:
             break
         }
         update {

@@ -158,7 +158,7 @@ private struct CrashTrialModel {
         case .poisoned: isDead = true
         case .trialOver:
             longestWait = max(longestWait, now)
-            machine.trial.timeReached()
+            machine.agenda.schedule(.endTrial, at: nil)
             take(machine.endTrial())
         case .returned(let lane):
             let queue = QueueID(rawValue: Int64(lane))

@@ -26,8 +26,6 @@ package struct CrashTrial: Sendable {
     private(set) var isOver = false
     /// Whether a process has ended since it began.
     private var hasNewDeath = false
-    /// Whether its time was reached, and its end is about to be performed.
-    private(set) var isDue = false
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
@@ -48,11 +46,7 @@ package struct CrashTrial: Sendable {
     }
 
     /// Starts a new time for trials after a death.
-    mutating func begin(until: Duration) {
-        (self.until, isOver, hasNewDeath, isDue) = (until, false, false, false)
-    }
-
-    mutating func timeReached() { isDue = true }
+    mutating func begin(until: Duration) { (self.until, isOver, hasNewDeath) = (until, false, false) }
 
     /// Notes that a process has ended: what ran there has a time of its own, after a trial that goes on.
     mutating func noteDeath() {
@@ -62,7 +56,7 @@ package struct CrashTrial: Sendable {
 
     /// Notes that all were tried: suspects met before ``until`` are tried too.
     mutating func rest() {
-        if hasNewDeath { (until, isOver, hasNewDeath, isDue) = (nil, false, false, false) }
+        if hasNewDeath { (until, isOver, hasNewDeath) = (nil, false, false) }
     }
 
     /// A claim has met a suspect; returns when its trial ends at the latest, if that is new.
@@ -90,7 +84,7 @@ package struct CrashTrial: Sendable {
     mutating func end() -> (survivors: [Int64], untried: [QueueID]) {
         defer {
             late.formUnion(group.subtracting(claims.keys))
-            (waiting, group, claims, until, isOver, isDue) = ([], [], [:], nil, true, false)
+            (waiting, group, claims, until, isOver) = ([], [], [:], nil, true)
             rest()
         }
         return (claims.values.sorted(), waiting.map(\.queue))
@@ -143,13 +137,14 @@ extension SchedulerStateMachine {
     /// After all were tried, the time of the trial goes on to its end.
     mutating func restTrial() {
         trial.rest()
-        if trial.isDue { return }
-        if agenda.deadlines.time(of: .endTrial) != trial.until { agenda.schedule(.endTrial, at: trial.until) }
+        // One whose time is reached is about to be ended.
+        guard let end = agenda.deadlines.time(of: .endTrial), end != trial.until else { return }
+        agenda.schedule(.endTrial, at: trial.until)
     }
 
     package mutating func endTrial() -> [SchedulerDecision] {
-        // Another one has begun since.
-        guard trial.isDue else { return [] }
+        // Since its time was reached, a process has ended, or another trial has begun.
+        guard trial.until != nil, agenda.deadlines.time(of: .endTrial) == nil else { return [] }
         let (survivors, untried) = trial.end()
         for queue in untried { makeReady(queue) }
         return (survivors.isEmpty ? [] : [.survived(survivors)]) + decide()

@@ -124,7 +124,6 @@ extension SchedulerStateMachine {
             case .chore(let chore):
                 if chore == .admitScheduled { agenda.isAdmitting = true }
                 if chore == .endControls { agenda.nextEnd = nil }
-                if chore == .endTrial { trial.timeReached() }
                 decisions.append(.perform(chore))
             case .queue(let queue):
                 guard case .waiting(let wait, let until, due.number) = phases[queue] else { continue }
