@@ -47,6 +47,12 @@ import Testing
         if Self.seed != nil { print(answer.text) }
     }
 
+    @Test("G7: an action that ends its process is tried alone, also where others were tried before")
+    func laterDeaths() async throws {
+        let answer = try await Self.run(["3012", "8", "acts=die,hang", "faults=", "processes=2"])
+        #expect(answer.status == 0, "\(answer.text)")
+    }
+
     @Test("The same seed gives the same steps", arguments: [1, 7, 42])
     func isRepeatable(seed: Int) async throws {
         let answers = try await [
