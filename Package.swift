@@ -248,7 +248,7 @@ let package = Package(
         .target(name: "WorldDisk", dependencies: ["CSluiceSQLite"], path: "Tests/WorldDisk"),
         .executableTarget(
             name: "World",
-            dependencies: ["WorldDisk", "SluiceSQLite", "Sluice", logging],
+            dependencies: ["WorldDisk", "SluiceSQLite", "Sluice", "SluicePostgres", logging],
             path: "Tests/World"
         ),
         .testTarget(name: "WorldTests", dependencies: ["TestSupport", "World"]),

@@ -32,6 +32,8 @@ public struct PostgresOptions: Sendable {
     /// For how long a worker with handlers waits for an outcome before it tells the server that it waits,
     /// which is a commit of its own.
     package var linger: Duration = .milliseconds(2)
+    /// What makes its connections; in tests it may lead to a model of a server.
+    package var connector: any PostgresConnector = LibpqConnector()
     /// Sets the server's clock to the broker's with each call, in tests: see `PostgresSchema`.
     package var setsServerClock = false
 

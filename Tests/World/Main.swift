@@ -3,8 +3,10 @@ import WorldDisk
 
 /// Runs worlds from a seed on: `World SEED COUNT`, or `World SEED for SECONDS`.
 ///
-/// `World SEED 1 trace` prints what happened in a world, and `keep` also keeps its file. What follows changes
-/// its plan: see ``Plan/change(_:)``. `World SEED shrink` searches the smallest plan that still fails.
+/// `World server SEED COUNT` has a model of a server in place of a file. `World SEED 1 trace` prints what
+/// happened in a world, and `keep` also keeps its file. What follows changes its plan: see
+/// ``Plan/change(_:)`` and ``ServerPlan/change(_:)``. `World SEED shrink` searches the smallest plan that
+/// still fails.
 @main
 struct Main {
     static func main() {
@@ -13,16 +15,18 @@ struct Main {
         var arguments = Array(CommandLine.arguments.dropFirst())
         let changes = arguments.filter { $0.contains("=") }
         arguments.removeAll { $0.contains("=") }
+        let isOnServer = arguments.first == "server"
+        if isOnServer { arguments.removeFirst() }
         guard arguments.count >= 2, let seed = UInt64(arguments[0]) else { usage() }
         switch (arguments[1], arguments.count) {
-        case ("shrink", 2): Shrinker(seed: seed, changes: changes).run()
+        case ("shrink", 2): shrink(seed, changes, isOnServer)
         case ("for", 3):
             guard let seconds = Int(arguments[2]) else { usage() }
             let end = ContinuousClock.now + .seconds(seconds)
-            run(from: seed, changes, "") { _ in .now > end }
+            run(from: seed, changes, "", isOnServer) { _ in .now > end }
         default:
             guard let count = Int(arguments[1]), arguments.count < 4 else { usage() }
-            run(from: seed, changes, arguments.count == 3 ? arguments[2] : "") { $0 == count }
+            run(from: seed, changes, arguments.count == 3 ? arguments[2] : "", isOnServer) { $0 == count }
         }
     }
 
@@ -36,24 +40,32 @@ struct Main {
     }
 
     static func usage() -> Never {
-        say("usage: World SEED (COUNT [trace | keep] | for SECONDS | shrink) [part=value ...]")
+        say("usage: World [server] SEED (COUNT [trace | keep] | for SECONDS | shrink) [part=value ...]")
         exit(2)
     }
 
     static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
+    private static func shrink(_ seed: UInt64, _ changes: [String], _ isOnServer: Bool) -> Never {
+        #if PostgreSQL
+        if isOnServer { Shrinker<ServerPlan>(seed: seed, changes: changes, command: ["server"]).run() }
+        #endif
+        Shrinker<Plan>(seed: seed, changes: changes, command: []).run()
+    }
+
     private static func run(
         from first: UInt64,
         _ changes: [String],
         _ mode: String,
+        _ isOnServer: Bool,
         until isOver: (Int) -> Bool
     ) -> Never {
         var tally = (worlds: 0, runs: 0, failed: [UInt64]())
         while !isOver(tally.worlds) {
             let seed = first &+ UInt64(tally.worlds)
-            let judge = play(seed, changes, mode)
-            (tally.worlds, tally.runs) = (tally.worlds + 1, tally.runs + judge.runCount)
-            if !judge.violations.isEmpty { tally.failed.append(seed) }
+            let result = isOnServer ? playOnServer(seed, changes, mode) : play(seed, changes, mode)
+            (tally.worlds, tally.runs) = (tally.worlds + 1, tally.runs + result.runs)
+            if !result.violations.isEmpty { tally.failed.append(seed) }
         }
         let seeds = tally.failed.map { "\($0)" }.joined(separator: ", ")
         say(
@@ -67,7 +79,37 @@ struct Main {
         do { try FileManager.default.removeItem(at: folder) } catch { say("\(folder.path) stays: \(error)") }
     }
 
-    private static func play(_ seed: UInt64, _ changes: [String], _ mode: String) -> Judge {
+    private typealias Result = (violations: [String], runs: Int)
+
+    private static func playOnServer(_ seed: UInt64, _ changes: [String], _ mode: String) -> Result {
+        #if PostgreSQL
+        let world = World(seed: seed)
+        world.trace.isKept = mode != ""
+        defer { world.disk.unmount() }
+        var plan = ServerPlan(&world.random)
+        for change in changes where !plan.change(change) { usage() }
+        let director = ServerDirector(world, plan)
+        world.run { await director.run() }
+        let judge = director.judge
+        let facts = "\(plan); \(judge.runCount) runs, \(director.server.callCount) calls"
+        show(world, facts, judge.violations)
+        return (judge.violations, judge.runCount)
+        #else
+        say("server: this build has no trait PostgreSQL")
+        exit(2)
+        #endif
+    }
+
+    private static func show(_ world: World, _ facts: String, _ violations: [String], path: String = "/") {
+        func hidden(_ text: String) -> String { path == "/" ? text : text.replacing(path, with: "the file") }
+        if world.trace.isKept { say(hidden(world.trace.text)) }
+        if world.trace.isKept || !violations.isEmpty {
+            say("seed \(world.seed): \(facts), \(world.steps) steps, \(world.now / .seconds(1)) s")
+        }
+        for violation in violations.prefix(10) { say("  \(hidden(violation))") }
+    }
+
+    private static func play(_ seed: UInt64, _ changes: [String], _ mode: String) -> Result {
         // In memory, where there is such a place.
         let isThere = FileManager.default.fileExists(atPath: "/dev/shm")
         let place = isThere ? "/dev/shm" : FileManager.default.temporaryDirectory.path
@@ -91,14 +133,7 @@ struct Main {
         // Written before the world ends, by the thread that ran then.
         nonisolated(unsafe) var tally = Director.Tally()
         world.run { tally = await director.run() }
-        if world.trace.isKept { say(world.trace.text.replacing(path, with: "the file")) }
-        if world.trace.isKept || !judge.violations.isEmpty {
-            let time = world.now / .seconds(1)
-            say("seed \(seed): \(plan); \(tally), \(judge.runCount) runs, \(world.steps) steps, \(time) s")
-        }
-        for violation in judge.violations.prefix(10) {
-            say("  \(violation.replacing(path, with: "the file"))")
-        }
-        return judge
+        show(world, "\(plan); \(tally), \(judge.runCount) runs", judge.violations, path: path)
+        return (judge.violations, judge.runCount)
     }
 }

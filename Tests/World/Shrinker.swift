@@ -1,12 +1,36 @@
 import Foundation
 
+/// A plan of which a smaller one may be made.
+protocol ShrinkablePlan {
+    init(_ chance: inout Chance)
+    /// Changes a part of it, as a command says; returns whether there is such a part, and such a value.
+    mutating func change(_ text: String) -> Bool
+    /// The changes of which one at a time makes it smaller.
+    var smaller: [String] { get }
+    /// All that ``change(_:)`` can make of another plan to have this one.
+    var changes: [String] { get }
+}
+
+extension ShrinkablePlan {
+    /// The changes that leave one out of a list.
+    func leavingOut(_ name: String, _ all: [some RawRepresentable<String>]) -> [String] {
+        all.indices.map { index in
+            var left = all.map(\.rawValue)
+            left.remove(at: index)
+            return "\(name)=\(left.joined(separator: ","))"
+        }
+    }
+}
+
 /// Makes the plan of a world that fails smaller, for as long as it fails.
 ///
 /// Each try is a process of its own, since a world may end its process.
-struct Shrinker {
+struct Shrinker<Plan: ShrinkablePlan> {
     let seed: UInt64
     /// What the plan has been changed to.
     let changes: [String]
+    /// What commands of such worlds begin with.
+    let command: [String]
 
     func run() -> Never {
         var random = Chance(seed)
@@ -17,7 +41,8 @@ struct Shrinker {
             exit(2)
         }
         while let smaller = smaller(plan) { plan = smaller }
-        Main.say("World \(seed) 1 trace " + plan.changes.joined(separator: " "))
+        let words = ["World"] + command + ["\(seed)", "1", "trace"] + plan.changes
+        Main.say(words.joined(separator: " "))
         exit(0)
     }
 
@@ -35,7 +60,7 @@ struct Shrinker {
     private func fails(_ plan: Plan) -> Bool {
         let world = Process()
         world.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-        world.arguments = ["\(seed)", "1"] + plan.changes
+        world.arguments = command + ["\(seed)", "1"] + plan.changes
         (world.standardOutput, world.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         do { try world.run() } catch {
             Main.say("the world cannot be run: \(error)")

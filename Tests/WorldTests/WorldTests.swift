@@ -13,25 +13,6 @@ import Testing
     private static let seconds = environment["SLUICE_WORLD_SECONDS"].flatMap { Int($0) }
     private static let count = 12
 
-    private struct Answer {
-        let text: String
-        let status: Int32
-    }
-
-    private static func run(_ arguments: [String]) async throws -> Answer {
-        try await onOwnThread {
-            let world = Process()
-            world.executableURL = URL(fileURLWithPath: BuiltProducts.path(of: "World"))
-            world.arguments = arguments
-            let output = Pipe()
-            world.standardOutput = output
-            try world.run()
-            let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            world.waitUntilExit()
-            return Answer(text: text, status: world.terminationStatus)
-        }
-    }
-
     @Test("G1 to G11: nothing is lost, doubled, late or out of order, whatever processes and disk suffer")
     func worlds() async throws {
         let arguments =
@@ -42,21 +23,21 @@ import Testing
             } else {
                 ["1", "\(Self.count)"]
             }
-        let answer = try await Self.run(arguments)
+        let answer = try await WorldProgram.run(arguments)
         #expect(answer.status == 0, "\(answer.text)")
         if Self.seed != nil { print(answer.text) }
     }
 
     @Test("G7: an action that ends its process is tried alone, also where others were tried before")
     func laterDeaths() async throws {
-        let answer = try await Self.run(["3012", "8", "acts=die,hang", "faults=", "processes=2"])
+        let answer = try await WorldProgram.run(["3012", "8", "acts=die,hang", "faults=", "processes=2"])
         #expect(answer.status == 0, "\(answer.text)")
     }
 
     @Test("The same seed gives the same steps", arguments: [1, 7, 42])
     func isRepeatable(seed: Int) async throws {
         let answers = try await [
-            Self.run(["\(seed)", "1", "trace"]), Self.run(["\(seed)", "1", "trace"]),
+            WorldProgram.run(["\(seed)", "1", "trace"]), WorldProgram.run(["\(seed)", "1", "trace"]),
         ]
         #expect(answers[0].text == answers[1].text && answers[0].text.count > 1_000)
     }

@@ -24,6 +24,7 @@ package final class SystemPlace: WorkPlace {
     ) -> (any WorkWatch)? { FileWatch(path: path, queue: queue, fired: fired) }
 
     package var now: Duration { Self.now }
+    package func spread(_ time: Duration) -> Duration { time * Double.random(in: 0.5...1) }
     package func sleep(for time: Duration) async throws { try await ContinuousClock().sleep(for: time) }
 
     private static let origin = ContinuousClock.now

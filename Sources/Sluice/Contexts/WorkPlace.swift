@@ -21,6 +21,8 @@ package protocol WorkPlace: AnyObject, Sendable {
     ) -> (any WorkWatch)?
     /// The time since some fixed point, which nobody sets.
     var now: Duration { get }
+    /// Shortens a wait by up to a half, by chance, so that waits that begin together do not end together.
+    func spread(_ time: Duration) -> Duration
     /// Waits for a time, or until the task is cancelled, which it throws.
     func sleep(for time: Duration) async throws
 }

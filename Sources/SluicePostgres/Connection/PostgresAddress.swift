@@ -2,7 +2,7 @@
 internal import CSluicePostgres
 
 /// Where the server is, and which of its schemas has the queues.
-struct PostgresAddress: Sendable, Hashable {
+package struct PostgresAddress: Sendable, Hashable {
     /// A connection string of libpq:
     /// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING>.
     let url: String

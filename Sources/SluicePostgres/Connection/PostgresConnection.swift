@@ -1,14 +1,14 @@
 #if PostgreSQL
-internal import CSluicePostgres
 internal import Sluice
 
-/// One connection to the server, whose calls wait on a dispatch queue of its own, off the cooperative pool.
+/// One connection to the server, whose calls wait on a queue of its own, off the cooperative pool.
 ///
 /// A call that fails because the connection is lost leaves it closed; the next one connects again.
 actor PostgresConnection {
     private let queue: SerialQueue
     nonisolated let address: PostgresAddress
-    private var link: PostgresLink?
+    private let connector: any PostgresConnector
+    private var link: (any PostgresLink)?
     private var isClosed = false
     /// A server that only reads has refused a call.
     private var wantsToWrite = false
@@ -22,10 +22,11 @@ actor PostgresConnection {
 
     init(
         _ address: PostgresAddress,
+        by connector: any PostgresConnector = LibpqConnector(),
         reportsLoss: Bool = false,
         clock: (@Sendable () -> Timestamp)? = nil
     ) {
-        (queue, self.reportsLoss) = (SerialQueue(label: "sluice.postgres"), reportsLoss)
+        (self.connector, queue, self.reportsLoss) = (connector, SerialQueue(connector.queue()), reportsLoss)
         (self.address, self.clock) = (address, clock)
     }
 
@@ -99,7 +100,7 @@ actor PostgresConnection {
         lose()
     }
 
-    private func connected() throws(PostgresFailure) -> PostgresLink {
+    private func connected() throws(PostgresFailure) -> any PostgresLink {
         if isClosed { throw .closed }
         if let link {
             if reportsLoss || link.isAlive { return link }
@@ -107,7 +108,7 @@ actor PostgresConnection {
         }
         var address = self.address
         if wantsToWrite { address.isForWriting = true }
-        let link = try PostgresLink(address)
+        let link = try connector.connect(address)
         self.link = link
         return link
     }

@@ -2,7 +2,7 @@
 internal import Sluice
 
 /// Why a call to the server has failed.
-enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
+package enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case closed
     /// No connection could be made; with libpq's words, which have no parameters.
     case cannotConnect(String)
@@ -58,7 +58,7 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The reason of a lost connection whose server took too long.
-    static let tooLate = "no answer came in time"
+    package static let tooLate = "no answer came in time"
 
     /// Whether a read may be repeated: not one that takes too long.
     var mayRepeatRead: Bool {
@@ -119,7 +119,7 @@ enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// For logs: as users see it, since the server's words can quote values (G13).
-    var description: String { error(doing: "a call of the server").description }
+    package var description: String { error(doing: "a call of the server").description }
 
     /// Who holds a lock, if the function of the schema has said so.
     private static func holders(_ detail: String?) -> String {

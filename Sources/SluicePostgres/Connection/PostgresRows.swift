@@ -1,12 +1,12 @@
 #if PostgreSQL
 /// The rows of an answer.
-struct PostgresRows: Sendable, RandomAccessCollection {
-    struct Row: Sendable {
+package struct PostgresRows: Sendable, RandomAccessCollection {
+    package struct Row: Sendable {
         fileprivate let columns: [String: Int]
         fileprivate let values: [String?]
 
         /// The text of a column; `nil` is NULL.
-        subscript(_ column: String) -> String? {
+        package subscript(_ column: String) -> String? {
             guard let index = columns[column] else { preconditionFailure("no column '\(column)'") }
             return values[index]
         }
@@ -19,13 +19,13 @@ struct PostgresRows: Sendable, RandomAccessCollection {
     private let columns: [String: Int]
     private let rows: [[String?]]
 
-    init(columns: [String], rows: [[String?]]) {
+    package init(columns: [String], rows: [[String?]]) {
         self.columns = Dictionary(uniqueKeysWithValues: columns.enumerated().map { ($1, $0) })
         self.rows = rows
     }
 
-    var startIndex: Int { 0 }
-    var endIndex: Int { rows.count }
-    subscript(_ index: Int) -> Row { Row(columns: columns, values: rows[index]) }
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { rows.count }
+    package subscript(_ index: Int) -> Row { Row(columns: columns, values: rows[index]) }
 }
 #endif

@@ -3,7 +3,7 @@ internal import Sluice
 
 /// The statements of one transaction, in turn: see ``PostgresConnection/transaction(_:)``.
 struct PostgresTransaction {
-    let link: PostgresLink
+    let link: any PostgresLink
     let address: PostgresAddress
 
     func call(

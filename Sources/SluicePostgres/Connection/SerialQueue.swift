@@ -1,17 +1,17 @@
 #if PostgreSQL
-internal import Dispatch
+internal import Sluice
 
-/// Runs an actor's jobs on a dispatch queue, where they may block.
+/// Runs an actor's jobs on a queue, where they may block.
 final class SerialQueue: SerialExecutor {
-    let queue: DispatchQueue
+    let queue: any WorkQueue
 
-    init(label: String) { queue = DispatchQueue(label: label) }
+    init(_ queue: any WorkQueue) { self.queue = queue }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        queue.add { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 
-    func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+    func checkIsolated() { queue.checkIsCurrent() }
 }
 #endif

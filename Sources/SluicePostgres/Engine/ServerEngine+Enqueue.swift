@@ -52,7 +52,7 @@ extension ServerEngine {
             let sql = PostgresAddress(url: "", schema: server.schema).qualified(EnqueueArrays.sql)
             // Whether it is committed is known to the application.
             let parameters = EnqueueArrays([drafts]).parameters(nil)
-            rows = try PostgresLink.execute(on: connection, sql, parameters)
+            rows = try LibpqLink.execute(on: connection, sql, parameters)
         } catch {
             throw error.error(doing: "enqueuing in a transaction of the application")
         }

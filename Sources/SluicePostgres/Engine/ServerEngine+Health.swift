@@ -162,7 +162,10 @@ extension ServerEngine {
     /// Whether a notification reaches a connection that listens, as it does not through a pooler.
     private func rings() async -> Bool {
         let url = server.listeningURL ?? calls.address.url
-        let listener = PostgresConnection(PostgresAddress(url: url, schema: server.schema))
+        let listener = PostgresConnection(
+            PostgresAddress(url: url, schema: server.schema),
+            by: server.connector
+        )
         let channel = "sluice_doctor_\(UInt64.random(in: 0 ... .max))"
         let bell = ChangeCounter(options.engine.place)
         let count = bell.count

@@ -34,7 +34,7 @@ package final class ServerEngine: Engine {
         // A standby answers questions.
         var either = address
         either.isForWriting = false
-        calls = PostgresConnection(either, clock: clock)
+        calls = PostgresConnection(either, by: server.connector, clock: clock)
         do throws(PostgresFailure) {
             try await PostgresSchema.migrate(calls, server.schema, makesMissing: server.makesMissing)
             if server.setsServerClock { try await PostgresSchema.setClock(calls) }
@@ -46,18 +46,23 @@ package final class ServerEngine: Engine {
         observers = Observers(interest)
         loop = PostgresLoop(
             // After a failover the server may not know what it had answered: the loop must hear of each loss.
-            PostgresConnection(address, reportsLoss: true, clock: clock),
+            PostgresConnection(address, by: server.connector, reportsLoss: true, clock: clock),
             book,
             options,
             server,
             observers,
             PostgresOrigin(schema: server.schema, parts.broker),
             listener: server.listens
-                ? PostgresConnection(PostgresAddress(url: server.listeningURL ?? url, schema: server.schema))
-                : nil
+                ? PostgresConnection(
+                    PostgresAddress(url: server.listeningURL ?? url, schema: server.schema),
+                    by: server.connector
+                ) : nil
         )
         runner = AttemptRunner(source: loop, reader: book.reader, drafter: book.drafter, options: options)
-        enqueuer = PostgresEnqueuer(PostgresConnection(address, clock: clock), options)
+        enqueuer = PostgresEnqueuer(
+            PostgresConnection(address, by: server.connector, clock: clock),
+            options
+        )
         loop.connect(runner)
     }
 
@@ -123,10 +128,10 @@ extension WorkPlace {
     func pause(_ tries: Int, atMost limit: Duration = .seconds(5)) async {
         try? await sleep(for: pauseLength(tries, atMost: limit))
     }
-}
 
-/// The time before another try, longer each time up to a limit, and not in step with others.
-func pauseLength(_ tries: Int, atMost limit: Duration = .seconds(5)) -> Duration {
-    min(.milliseconds(20) * (1 << min(tries, 8)), limit) * Double.random(in: 0.5...1)
+    /// The time before another try, longer each time up to a limit, and not in step with others.
+    func pauseLength(_ tries: Int, atMost limit: Duration = .seconds(5)) -> Duration {
+        spread(min(.milliseconds(20) * (1 << min(tries, 8)), limit))
+    }
 }
 #endif

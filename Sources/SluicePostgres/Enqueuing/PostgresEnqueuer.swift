@@ -184,7 +184,7 @@ final class PostgresEnqueuer: Sendable {
         var timer: (any WorkTimer)?
         await withCheckedContinuation { continuation in
             timer = queue.timer { continuation.resume() }
-            timer?.set(place.now + pauseLength(tries))
+            timer?.set(place.now + place.pauseLength(tries))
         }
         withExtendedLifetime(timer) {}
     }

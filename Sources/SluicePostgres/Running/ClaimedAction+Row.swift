@@ -2,6 +2,9 @@
 internal import Sluice
 
 extension ClaimedAction {
+    /// The number of the worker that has claimed it, which is a part of the claim's.
+    var worker: Int64 { receipt.claim >> 32 }
+
     /// An action of a row that a step returns.
     convenience init(_ row: PostgresRows.Row, _ claim: Int64, _ route: RouteID, now: Timestamp) {
         self.init(

@@ -6,7 +6,7 @@ struct Outcomes {
     struct Outcome: Sendable {
         let action: ClaimedAction
         var settlement: Settlement
-        /// Whether a call with it may have been executed, though its answer was lost.
+        /// Whether a call with it may have settled its claim, though the answer was lost.
         var wasSent = false
         /// Another transaction has the queue: a later call has to settle it.
         var isBusy = false
@@ -61,10 +61,14 @@ struct Outcomes {
     }
 
     /// Keeps those of a failed call for the next one.
-    mutating func putBack(_ outcomes: [Outcome], wereSent: Bool) {
+    ///
+    /// - Parameter worker: Who has made the call, if it may have been executed. It settles nothing that this
+    ///   process had claimed as an earlier worker, before that was taken off.
+    mutating func putBack(_ outcomes: [Outcome], mayBeSettledBy worker: Int64?) {
         let sent = outcomes.map { outcome in
             var outcome = outcome
-            outcome.wasSent = outcome.wasSent || wereSent
+            if outcome.action.worker == worker { outcome.wasSent = true }
+            if worker != nil, mutant("server earlier claim") { outcome.wasSent = true }
             return outcome
         }
         waiting.insert(contentsOf: sent, at: 0)

@@ -23,7 +23,8 @@ extension PostgresLoop {
                 within: server.lease / 3
             )
         } catch {
-            state.withLock { $0.outcomes.putBack(outcomes, wereSent: error.mayHaveCommitted) }
+            let worker = error.mayHaveCommitted ? work.epoch : nil
+            state.withLock { $0.outcomes.putBack(outcomes, mayBeSettledBy: worker) }
             if error == .lost(PostgresFailure.tooLate) { work.wasTooLate(server.lease, options.logger) }
             guard error.isOfData, !outcomes.isEmpty, !mutant("server data") else { throw error }
             takeApart(outcomes, error, &work)
@@ -33,7 +34,7 @@ extension PostgresLoop {
         state.withLock { $0.outcomes.widen() }
         // This process was frozen: others may have its queues, and it starts nothing.
         guard !lease.isTooLate(from: sent) || mutant("server late answer") else {
-            state.withLock { $0.outcomes.putBack(outcomes, wereSent: true) }
+            state.withLock { $0.outcomes.putBack(outcomes, mayBeSettledBy: work.epoch) }
             throw .lost("the answer came too late")
         }
         lease.renew(from: sent)

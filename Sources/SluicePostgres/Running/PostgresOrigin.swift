@@ -18,7 +18,7 @@ final class PostgresOrigin: AttemptOrigin {
         }
         do throws(PostgresFailure) {
             let sql = "SELECT \(quoted(schema)).sluice_succeed($1)"
-            _ = try PostgresLink.execute(on: connection, sql, ["\(action.receipt.claim)"])
+            _ = try LibpqLink.execute(on: connection, sql, ["\(action.receipt.claim)"])
         } catch {
             throw error.error(doing: "settling action \(action.receipt.action)")
         }

@@ -119,9 +119,13 @@ struct ManyWakeUpsTests {
             record.latencies.append(start.time - begin)
             record.commits.append(committed - begin)
         }
-        record.missed = watchdog.missed
+        // A broker is promised to see only those at once whose sync is over before it has looked for the last
+        // time: on a busy disk a sync takes longer now and then.
+        record.missed = watchdog.missed.filter { record.commits[$0] < Self.lastLook }
         return record
     }
+
+    private static let lastLook = WatchPlan.looks.last ?? .zero
 }
 
 // MARK: - Times

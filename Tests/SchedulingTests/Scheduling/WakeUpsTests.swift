@@ -235,6 +235,7 @@ private final class ScarcePlace: WorkPlace {
     init(_ gives: @escaping @Sendable () -> Bool) { self.gives = gives }
 
     var now: Duration { system.now }
+    func spread(_ time: Duration) -> Duration { system.spread(time) }
     func sleep(for time: Duration) async throws { try await system.sleep(for: time) }
     func queue(_ label: String, isUrgent: Bool) -> any WorkQueue { system.queue(label, isUrgent: isUrgent) }
     func signal() -> any WorkSignal { system.signal() }

@@ -1,7 +1,7 @@
 import Sluice
 
 /// What a seed makes of a world: how many of what there are, and what may go wrong in it.
-struct Plan: CustomStringConvertible {
+struct Plan: ShrinkablePlan, CustomStringConvertible {
     var processes: Int
     /// The role of each queue.
     var roles: [Role]
@@ -40,12 +40,12 @@ struct Plan: CustomStringConvertible {
         case hold, cancel, move, front, edit, take, clear, skip, retryNow, runNow, backUp, ask
     }
 
-    init(_ chance: inout Chance, actions: Int = 200) {
+    init(_ chance: inout Chance) {
         processes = [1, 1, 2, 2, 3, 4][chance.below(6)]
         let count = [1, 2, 4, 12][chance.below(4)]
         let isPlain = chance.percent(25)
         roles = (0..<count).map { _ in isPlain ? .fifo : Role.allCases[chance.below(Role.allCases.count)] }
-        self.actions = actions
+        actions = 200
         (faults, acts) = ([], [])
         // Faults of one kind meet each other more often than all do.
         let kind = chance.pick(Fault.kinds) ?? []
@@ -102,26 +102,17 @@ struct Plan: CustomStringConvertible {
         }
     }
 
-    /// The changes of which one at a time makes it smaller.
     var smaller: [String] {
-        func without<Thing: RawRepresentable<String>>(_ name: String, _ all: [Thing]) -> [String] {
-            all.indices.map { index in
-                var left = all.map(\.rawValue)
-                left.remove(at: index)
-                return "\(name)=\(left.joined(separator: ","))"
-            }
-        }
         var changes: [String] = []
         if actions > 1 { changes.append("actions=\(actions / 2)") }
         if processes > 1 { changes.append("processes=\(processes - 1)") }
-        if roles.count > 1 { changes += without("queues", roles) }
-        changes += without("faults", faults.sorted { $0.rawValue < $1.rawValue })
-        changes += without("acts", acts.sorted { $0.rawValue < $1.rawValue })
+        if roles.count > 1 { changes += leavingOut("queues", roles) }
+        changes += leavingOut("faults", faults.sorted { $0.rawValue < $1.rawValue })
+        changes += leavingOut("acts", acts.sorted { $0.rawValue < $1.rawValue })
         if disturbance > 1 { changes.append("seconds=\(disturbance / 2)") }
         return changes
     }
 
-    /// All that ``change(_:)`` can make of another plan to have this one.
     var changes: [String] {
         [
             "actions=\(actions)", "processes=\(processes)", "seconds=\(disturbance)",

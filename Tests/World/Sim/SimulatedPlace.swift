@@ -17,6 +17,7 @@ final class SimulatedPlace: WorkPlace {
     ) -> (any WorkWatch)? { SimulatedWatch(world, path, queue, fired) }
 
     var now: Duration { world.now }
+    func spread(_ time: Duration) -> Duration { time * (500 + world.random.below(501)) / 1_000 }
     func sleep(for time: Duration) async throws { try await process.clock.sleep(time) }
 }
 

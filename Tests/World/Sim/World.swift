@@ -99,7 +99,8 @@ final class World: @unchecked Sendable {
     private static let longest = 1_000_000
 
     private func fail(_ text: String) -> Never {
-        preconditionFailure("the world of seed \(seed) \(text), see its trace\n\(trace.text)")
+        // In a release build, too, it says so.
+        fatalError("the world of seed \(seed) \(text), see its trace\n\(trace.text)")
     }
 
     // MARK: - Threads
