@@ -161,42 +161,6 @@ struct PostgresRunTests {
         #expect(!ran.contains("overlap"))
     }
 
-    @Test("G3: a process that is stopped while an answer is under way starts nothing of it when it goes on")
-    func answerWhileStopped() async throws {
-        let place = try ServerPlace()
-        let proxy = try SocketProxy(before: place.server.folder)
-        defer { proxy.end() }
-        try await place.enqueue("first")
-        let far = place.server.url.replacing(place.server.folder, with: proxy.folder)
-        let limits = ["--lease", "2s", "--kill-after", "0.2"]
-        let own = ["--schema", place.schema, "--exec", "echo far $SLUICE_QUEUE"] + limits
-        var lines: [String] = []
-        let status = try await Tool.follow(["run", "--postgres", far] + own) { line, send in
-            if line.hasPrefix("far ") { lines.append(line) }
-            switch line {
-            case "far first":
-                proxy.hold(fromAnswerWith: "the one")
-                let payload = ["--payload", #""the one""#]
-                let added = try await Tool.run(
-                    ["enqueue"] + place.options + ["--queue", "second", "--kind", "k"] + payload
-                )
-                #expect(added.status == .exited(0))
-                while !proxy.hasHeldAnswer { await Task.yield() }
-                try send(.suspend)
-                // It lies in the socket when the process goes on.
-                proxy.set(.pass)
-                let run = ["run"] + place.options + ["--exec", "echo near $SLUICE_QUEUE", "--until-empty"]
-                let near = try await Tool.run(run + limits)
-                #expect(near.status == .exited(0) && near.lines == ["near second"], "\(near)")
-                try send(.resume)
-                try await place.enqueue("third")
-            case "far third": try send(.terminate)
-            default: break
-            }
-        }
-        #expect(status == .exited(0) && lines == ["far first", "far third"], "\(status), \(lines)")
-    }
-
     @Test("G3: Ctrl-Z does not stop a run, whose lease would end while its command runs")
     func suspended() async throws {
         let place = try ServerPlace()

@@ -35,13 +35,9 @@ package final class SocketProxy: Sendable {
         var pairs: [ObjectIdentifier: Pair] = [:]
         /// The answer that has these bytes in it is lost with its connection, once.
         var lost: Data?
-        /// From the answer that has these bytes in it on nothing passes, once.
-        var heldFrom: Data?
         /// The connections that are held back, while later ones pass.
         var held: Set<ObjectIdentifier> = []
         var heldRequests = 0
-        /// How many bytes of answers pass in a second on each connection.
-        var rate: Int?
         var isClosed = false
     }
 
@@ -82,9 +78,6 @@ package final class SocketProxy: Sendable {
         wake()
     }
 
-    /// Makes the link a slow one: so many bytes of answers pass in a second on each connection.
-    package func slow(to bytesPerSecond: Int) { state.withLock { $0.rate = bytesPerSecond } }
-
     /// Holds back what passes on the connections that there are; later ones pass.
     package func holdConnections() { state.withLock { ($0.held, $0.heldRequests) = (Set($0.pairs.keys), 0) } }
 
@@ -96,12 +89,6 @@ package final class SocketProxy: Sendable {
 
     /// How many requests `holdConnections()` has held back.
     package var heldRequestCount: Int { state.withLock { $0.heldRequests } }
-
-    /// Has nothing pass from the next answer of the server on that has this text in it.
-    package func hold(fromAnswerWith text: String) { state.withLock { $0.heldFrom = Data(text.utf8) } }
-
-    /// Whether that answer is held.
-    package var hasHeldAnswer: Bool { state.withLock { $0.heldFrom == nil && $0.mode == .hold } }
 
     private func wake() {
         changed.lock()
@@ -143,10 +130,6 @@ package final class SocketProxy: Sendable {
         while true {
             let count = read(source, &buffer, buffer.count)
             if count <= 0 { break }
-            if isAnswer {
-                holdFrom(buffer[..<count])
-                pace(count)
-            }
             waitWhileHeld(pair, isAnswer: isAnswer)
             if isAnswer, isToBeLost(buffer[..<count]) { break }
             var sent = 0
@@ -171,22 +154,6 @@ package final class SocketProxy: Sendable {
             changed.wait()
         }
         changed.unlock()
-    }
-
-    /// Waits as long as a slow link takes for so many bytes.
-    private func pace(_ count: Int) {
-        guard let rate = state.withLock({ $0.rate }) else { return }
-        let end = Date(timeIntervalSinceNow: Double(count) / Double(rate))
-        changed.lock()
-        while Date() < end, !state.withLock({ $0.isClosed }) { _ = changed.wait(until: end) }
-        changed.unlock()
-    }
-
-    private func holdFrom(_ bytes: ArraySlice<UInt8>) {
-        state.withLock { state in
-            guard let text = state.heldFrom, Data(bytes).range(of: text) != nil else { return }
-            (state.heldFrom, state.mode) = (nil, .hold)
-        }
     }
 
     private func isToBeLost(_ bytes: ArraySlice<UInt8>) -> Bool {

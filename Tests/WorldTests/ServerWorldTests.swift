@@ -28,10 +28,40 @@ import Testing
         if Self.seed != nil { print(answer.text) }
     }
 
-    @Test("G6: what was claimed before the worker was taken off is not settled by a lost answer of later")
-    func earlierClaims() async throws {
-        let changes = ["faults=longFreeze,slowLink", "habits=ignoresCancellation,takesLong"]
-        let answer = try await WorldProgram.run(["server", "12", "4"] + changes)
+    /// A world in which a guard of the worker is needed, by the guard's name in `.ci/mutants`.
+    struct Need: Sendable, CustomTestStringConvertible {
+        let guardName: String
+        let seed: Int
+        let changes: [String]
+
+        init(_ guardName: String, _ seed: Int, _ changes: String...) {
+            (self.guardName, self.seed, self.changes) = (guardName, seed, changes)
+        }
+
+        var testDescription: String { guardName }
+    }
+
+    private static let needs = [
+        Need("server data", 1, "faults=", "habits=isUnstorable"),
+        Need("server doorbell", 2, "faults=cut,restart", "habits="),
+        Need("server late answer", 2, "faults=longFreeze,delay", "habits="),
+        Need("server resync", 73, "faults=cut,loss", "processes=2"),
+        Need("server lease", 50, "faults=cutOff", "habits=takesLong", "processes=2"),
+        Need("server slot", 11, "faults=longFreeze,cutOff", "habits=ignoresCancellation", "queues=12"),
+        Need("server slow link", 32, "faults=slowLink", "habits=", "queues=12", "processes=2"),
+        Need("server late outcome", 39, "faults=longFreeze,cutOff", "habits=takesLong,ignoresCancellation"),
+        Need(
+            "server earlier claim",
+            84,
+            "faults=longFreeze,loss",
+            "habits=ignoresCancellation",
+            "processes=2"
+        ),
+    ]
+
+    @Test("G3, G5, G6, G9, G11: worlds in which one guard makes the difference", arguments: needs)
+    func guarded(_ need: Need) async throws {
+        let answer = try await WorldProgram.run(["server", "\(need.seed)", "1"] + need.changes)
         #expect(answer.status == 0, "\(answer.text)")
     }
 

@@ -85,7 +85,7 @@ struct ServerDirector: Sendable {
             let length = world.random.below(30_000) + (world.random.percent(50) ? 30_000 : 0)
             network.cutUntil = max(network.cutUntil, world.now + .milliseconds(length))
             if world.random.percent(50) { network.cut() }
-        case .loss: passing { network.loss = $0 ? 20 : 0 }
+        case .loss: passing { network.loss = $0 ? 30 : 0 }
         case .delay: passing { network.delay = $0 ? 20 : 0 }
         case .slowLink: break
         case .restart:
@@ -103,7 +103,7 @@ struct ServerDirector: Sendable {
 
     private func passing(_ change: @escaping (Bool) -> Void) {
         change(true)
-        world.at(world.now + .milliseconds(world.random.below(20_000)), world.director) { change(false) }
+        world.at(world.now + .milliseconds(world.random.below(40_000)), world.director) { change(false) }
     }
 
     private func kill(_ process: SimulatedProcess) {

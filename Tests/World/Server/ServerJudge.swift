@@ -97,8 +97,10 @@ final class ServerJudge: @unchecked Sendable {
         let run = Run(process, line, attempt, isOwn ? held?.key : nil, world.now)
         world.note("runs line \(line.number), action \(run.action), of \(run.queue)")
         checkClaim(run)
-        checkSlot(run)
-        checkRepetition(run)
+        if run.claim != nil {
+            checkSlot(run)
+            checkRepetition(run)
+        }
         active.append(run)
         runs[run.action, default: []].append(run)
         runCount += 1

@@ -134,7 +134,7 @@ struct ServerLife: Sendable {
             if plan.habits.contains(.takesLong), chance.percent(15) {
                 try await process.clock.sleep(.milliseconds(chance.below(120_000)))
             }
-            if plan.habits.contains(.ignoresCancellation), chance.percent(6) {
+            if plan.habits.contains(.ignoresCancellation), chance.percent(12) {
                 run.isStubborn = true
                 let length = Duration.milliseconds(chance.below(90_000))
                 await Task.detached(executorPreference: process.executor) {
