@@ -44,18 +44,27 @@ import Testing
     private static let needs = [
         Need("server data", 1, "faults=", "habits=isUnstorable"),
         Need("server doorbell", 2, "faults=cut,restart", "habits="),
-        Need("server late answer", 2, "faults=longFreeze,delay", "habits="),
-        Need("server resync", 73, "faults=cut,loss", "processes=2"),
-        Need("server lease", 50, "faults=cutOff", "habits=takesLong", "processes=2"),
-        Need("server slot", 11, "faults=longFreeze,cutOff", "habits=ignoresCancellation", "queues=12"),
-        Need("server slow link", 32, "faults=slowLink", "habits=", "queues=12", "processes=2"),
-        Need("server late outcome", 39, "faults=longFreeze,cutOff", "habits=takesLong,ignoresCancellation"),
         Need(
             "server earlier claim",
-            84,
+            460,
             "faults=longFreeze,loss",
             "habits=ignoresCancellation",
             "processes=2"
+        ),
+        Need("server late answer", 3, "faults=longFreeze,delay", "habits="),
+        Need("server late outcome", 23, "faults=longFreeze,cutOff", "habits=takesLong,ignoresCancellation"),
+        Need("server lease", 322, "faults=cutOff", "habits=takesLong", "processes=3", "queues=12"),
+        Need("server pooler", 1, "faults=pooler", "habits="),
+        Need("server resync", 15, "faults=cut,loss", "processes=2"),
+        Need("server slot", 1, "faults=longFreeze,cutOff", "habits=ignoresCancellation", "queues=12"),
+        Need(
+            "server slow link",
+            1,
+            "faults=slowLink",
+            "habits=retries",
+            "queues=12",
+            "processes=2",
+            "actions=200"
         ),
     ]
 

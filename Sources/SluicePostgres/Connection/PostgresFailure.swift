@@ -8,7 +8,8 @@ package enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible
     case cannotConnect(String)
     /// The connection was lost. Whether the statement was executed is not known.
     case lost(String)
-    /// The server has refused the statement, and nothing of it was done.
+    /// The server, or a pooler before it, has refused the statement. Nothing of it was done, unless the state
+    /// says that the connection has ended: see ``mayHaveCommitted``.
     case refused(state: String, message: String, detail: String?)
     /// The schema lacks tables or functions, and may not be changed; with the reason.
     case schemaMissing(String)
@@ -30,7 +31,7 @@ package enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible
 
     /// Whether the server does not take a value of the statement, however often it gets it.
     var isOfData: Bool {
-        guard case .refused(let state, _, _) = self else { return false }
+        guard case .refused(let state, _, _) = self, !isDuplicate else { return false }
         return ["22", "23", "54"].contains { state.hasPrefix($0) }
     }
 
@@ -41,7 +42,7 @@ package enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible
     var isPassing: Bool {
         switch self {
         case .refused(let state, _, _):
-            ["40001", "40P01"].contains(state) || endsConnection || state == "53300"
+            ["40001", "40P01", "53300"].contains(state) || isReadOnly
         case .cannotConnect: true
         case .lost, .closed, .schemaMissing, .unsuitable: false
         }
@@ -76,7 +77,24 @@ package enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible
     /// Whether the worker's row is gone: others have its queues now.
     var isTakenOff: Bool { if case .refused("SL001", _, _) = self { true } else { false } }
 
-    var mayHaveCommitted: Bool { if case .lost = self { true } else { false } }
+    /// Whether the statement may have been executed.
+    ///
+    /// A pooler reports the loss of its own connection to the server as an error of class 08
+    /// (<https://www.pgbouncer.org/config.html>, `query_timeout`), and a server may end a connection after
+    /// the commit and before the answer.
+    var mayHaveCommitted: Bool {
+        switch self {
+        case .lost: true
+        case .refused: endsConnection && !isReadOnly && !mutant("server pooler")
+        case .closed, .cannotConnect, .schemaMissing, .unsuitable: false
+        }
+    }
+
+    /// Whether the number of a claim is in use: the worker does not know of an earlier one.
+    private var isDuplicate: Bool { if case .refused("23505", _, _) = self { true } else { false } }
+
+    /// Whether a worker may have claims that it does not know of.
+    var needsResync: Bool { mayHaveCommitted || isDuplicate }
 
     /// The error that users see; no parameter is in it (G13).
     ///
@@ -97,6 +115,8 @@ package enum PostgresFailure: Error, Sendable, Hashable, CustomStringConvertible
                 .connectionLost,
                 "\(task): the connection to the server was lost (\(reason)); try again"
             )
+        case .refused where isChange && mayHaveCommitted:
+            Self.lost("the server has ended it").error(doing: task, isChange: true)
         case .refused(let state, let message, let detail):
             Self.error(task, state, message, detail)
         case .schemaMissing(let reason): SluiceError(.schemaMissing, "\(task): \(reason)")

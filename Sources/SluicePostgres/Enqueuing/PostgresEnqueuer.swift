@@ -104,7 +104,7 @@ final class PostgresEnqueuer: Sendable {
             let rows = try await store(EnqueueArrays(group.map(\.drafts)))
             finish(group, rows)
         } catch {
-            if case .refused = error, group.count > 1 {
+            if case .refused = error, !error.mayHaveCommitted, group.count > 1 {
                 // One of them may be at fault.
                 for call in group { await send([call]) }
             } else {

@@ -128,7 +128,7 @@ extension PostgresLoop {
             work = LoopWork()
             return
         }
-        if failure.mayHaveCommitted, !mutant("server resync") { work.mustResync = true }
+        if failure.needsResync, !mutant("server resync") { work.mustResync = true }
         if case .closed = failure { throw failure.error(doing: "running the queues") }
         if failure.endsRun {
             options.logger.error(LogMessages.endOfRun, metadata: ["error": "\(failure)"])

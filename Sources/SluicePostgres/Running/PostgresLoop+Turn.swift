@@ -23,8 +23,8 @@ extension PostgresLoop {
                 within: server.lease / 3
             )
         } catch {
-            let worker = error.mayHaveCommitted ? work.epoch : nil
-            state.withLock { $0.outcomes.putBack(outcomes, mayBeSettledBy: worker) }
+            let sender = error.mayHaveCommitted ? work.epoch : nil
+            state.withLock { $0.outcomes.putBack(outcomes, mayBeSettledBy: sender) }
             if error == .lost(PostgresFailure.tooLate) { work.wasTooLate(server.lease, options.logger) }
             guard error.isOfData, !outcomes.isEmpty, !mutant("server data") else { throw error }
             takeApart(outcomes, error, &work)

@@ -87,6 +87,7 @@ struct ServerDirector: Sendable {
             if world.random.percent(50) { network.cut() }
         case .loss: passing { network.loss = $0 ? 30 : 0 }
         case .delay: passing { network.delay = $0 ? 20 : 0 }
+        case .pooler: passing { network.poolerLoss = $0 ? 30 : 0 }
         case .slowLink: break
         case .restart:
             server.isDown = true

@@ -206,6 +206,11 @@ final class ServerJudge: @unchecked Sendable {
     func hasBegun(_ line: Line) -> Bool { runs.values.joined().contains { $0.line.number == line.number } }
 
     func finish() {
+        if !isDrained {
+            report(
+                "\(plan.actions - acknowledged.count) lines were never stored, \(server.actions.count) left"
+            )
+        }
         for number in acknowledged.sorted() where !endedLines.contains(number) {
             report("line \(number) has not ended")
         }

@@ -4,15 +4,16 @@ struct ServerPlan: ShrinkablePlan, CustomStringConvertible {
     enum Fault: String, CaseIterable {
         /// Of processes.
         case kill, freeze, longFreeze
-        /// Of their network: a cut of connections, for seconds or for longer than a lease, loss, and delay.
-        case cut, cutOff, loss, delay, slowLink
+        /// Of their network: a cut of connections, for seconds or for longer than a lease, loss, delay, and a
+        /// pooler that has lost its own connection, and says so.
+        case cut, cutOff, loss, delay, slowLink, pooler
         /// Of the server and clocks.
         case restart, clock, lock
 
         /// Those that may be parts of one misfortune.
         static let kinds: [[Fault]] = [
             [.cutOff, .longFreeze, .delay], [.kill, .cut, .restart, .loss], [.freeze, .lock, .clock, .delay],
-            [.slowLink, .cut],
+            [.slowLink, .cut, .pooler],
         ]
     }
 

@@ -12,6 +12,8 @@ final class SimulatedNetwork: PostgresConnector, @unchecked Sendable {
     var cutUntil: Duration = .zero
     /// Of a hundred calls, how many lose their connection.
     var loss = 0
+    /// Of a hundred calls, of how many a pooler loses the answer, and reports that.
+    var poolerLoss = 0
     /// Of a hundred calls, how many are held up for seconds.
     var delay = 0
     /// Bytes a second; `nil`: as fast as one likes.
@@ -118,12 +120,14 @@ final class SimulatedLink: PostgresLink, @unchecked Sendable {
         let (isRequestLost, isAnswerLost) = (
             world.random.percent(network.loss), world.random.percent(network.loss)
         )
+        let isPoolerLoss = network.poolerLoss > 0 && world.random.percent(network.poolerLoss)
         world.at(sent + network.travel(Self.bytes(of: parameters)), world.director) {
             [self] in
             // What is on its way when a connection ends may arrive all the same.
             if isRequestLost || network.isCut || server.isDown { return lose() }
             if isLost, world.random.percent(50) { return }
-            let result = execute(sql, parameters)
+            var result = execute(sql, parameters)
+            if isPoolerLoss { result = .failure(Self.poolerFailure) }
             if isAnswerLost || server.isDown { return lose() }
             world.at(world.now + network.travel(isStep ? Self.payloadBytes(result) : 0), world.director) {
                 [self] in
@@ -144,6 +148,12 @@ final class SimulatedLink: PostgresLink, @unchecked Sendable {
         if isStep { network.judge.noteAnswer(rows, sent: sent) }
         return rows
     }
+
+    private static let poolerFailure = PostgresFailure.refused(
+        state: "08P01",
+        message: "server conn crashed?",
+        detail: nil
+    )
 
     /// Without the short ones, of which some are random numbers that no seed decides.
     private static func bytes(of parameters: [String?]) -> Int {
