@@ -31,7 +31,8 @@ extension Store {
         try await write(sync: .later) { try $0.registry.renewLease() }
     }
 
-    /// The queues of actions that ran when their process died.
+    /// The queues of actions that ran when their process died, unless they are parked or wait for a
+    /// gate or a route: a claim meets such a suspect when it may go on.
     func suspects() async throws(SluiceError) -> [(queue: QueueID, level: Int, crashes: Int)] {
         try await read { connection in
             try connection.cached(
@@ -40,6 +41,8 @@ extension Store {
                 FROM sluice_state_rows AS s JOIN sluice_action_rows AS a ON a.id = s.action_id
                 WHERE s.is_suspect = 1
                   AND NOT EXISTS (SELECT 1 FROM sluice_claim_rows AS c WHERE c.queue_id = a.queue_id)
+                  AND NOT EXISTS (SELECT 1 FROM sluice_queue_rows AS q
+                                  WHERE q.queue_id = a.queue_id AND q.blocked_by <> 'failing')
                 """
             ).all { (queue: QueueID(rawValue: $0.int64(0)), level: $0.int(1), crashes: $0.int(2)) }
         }

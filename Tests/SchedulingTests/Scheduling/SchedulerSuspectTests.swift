@@ -97,6 +97,20 @@ import Testing
         #expect(machine.phases[3] == .suspect)
     }
 
+    @Test("G7: what ran in a process that ends during a trial is tried, though a look has found it by then")
+    func foundDuring() {
+        let machine = TestMachine(concurrency: 8)
+        #expect(machine.suspected([(queue: 1, level: 0, crashes: 0)], until: .seconds(5)).claimed == [1])
+        _ = machine.schedule(.endTrial, at: .seconds(1))
+        _ = machine.claim(1, isSuspect: true)
+        machine.noteDeath()
+        #expect(machine.suspected([(queue: 2, level: 0, crashes: 0)], until: .seconds(6)).isEmpty)
+        // The handler of 1 has not returned.
+        #expect(machine.endTrial().claimed == [2])
+        _ = machine.claim(2, isSuspect: true)
+        #expect(machine.phases[2] == .suspect)
+    }
+
     @Test("G7, G9: a trial that has nothing more to try lasts to its end, and no longer for what comes later")
     func rests() {
         let machine = TestMachine(concurrency: 8)

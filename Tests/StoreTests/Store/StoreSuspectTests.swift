@@ -102,6 +102,23 @@ struct StoreSuspectTests {
         #expect(try await fixture.store.take("a").number == 1)
     }
 
+    @Test("G9: a suspect that is parked is not tried, so that no look at another's end waits for it")
+    func parked() async throws {
+        var fixture = try await StoreFixture()
+        try await fixture.store.add("poison", in: "a")
+        _ = try await fixture.store.take("a")
+        fixture = try await fixture.reopened()
+        #expect(try await fixture.store.suspects().count == 1)
+        try fixture.execute(
+            "UPDATE sluice_queue_rows SET blocked_by = 'crashed', blocked_action_id = 1, blocked_at_us = 0"
+        )
+        #expect(try await fixture.store.suspects().isEmpty)
+        try fixture.execute(
+            "UPDATE sluice_queue_rows SET blocked_by = NULL, blocked_action_id = NULL, blocked_at_us = NULL"
+        )
+        #expect(try await fixture.store.suspects().count == 1)
+    }
+
     static let finished: [Settlement] = [
         .retry(after: .zero, error: "e"), .release(after: .zero), .stop, .fail(.failed, .block, error: "e"),
     ]

@@ -46,7 +46,13 @@ package struct CrashTrial: Sendable {
     }
 
     /// Starts a new time for trials after a death.
-    mutating func begin(until: Duration) { (self.until, isOver, hasNewDeath) = (until, false, false) }
+    ///
+    /// While some are tried, these have that part of the time whose end is set: what they keep from being
+    /// tried by then has a time of its own.
+    mutating func begin(until: Duration) {
+        (self.until, isOver) = (until, false)
+        if group.isEmpty { hasNewDeath = false }
+    }
 
     /// Notes that a process has ended: what ran there has a time of its own, after a trial that goes on.
     mutating func noteDeath() {
