@@ -81,13 +81,22 @@ struct Main {
 
     private typealias Result = (violations: [String], runs: Int)
 
-    private static func playOnServer(_ seed: UInt64, _ changes: [String], _ mode: String) -> Result {
-        #if PostgreSQL
+    private static func prepare<Plan: ShrinkablePlan>(
+        _ seed: UInt64,
+        _ changes: [String],
+        _ mode: String
+    ) -> (World, Plan) {
         let world = World(seed: seed)
         world.trace.isKept = mode != ""
-        defer { world.disk.unmount() }
-        var plan = ServerPlan(&world.random)
+        var plan = Plan(&world.random)
         for change in changes where !plan.change(change) { usage() }
+        return (world, plan)
+    }
+
+    private static func playOnServer(_ seed: UInt64, _ changes: [String], _ mode: String) -> Result {
+        #if PostgreSQL
+        let (world, plan): (World, ServerPlan) = prepare(seed, changes, mode)
+        defer { world.disk.unmount() }
         let director = ServerDirector(world, plan)
         world.run { await director.run() }
         let judge = director.judge
@@ -121,11 +130,8 @@ struct Main {
         defer {
             if mode == "keep" { say(path) } else { remove(folder) }
         }
-        let world = World(seed: seed)
-        world.trace.isKept = mode != ""
+        let (world, plan): (World, Plan) = prepare(seed, changes, mode)
         defer { world.disk.unmount() }
-        var plan = Plan(&world.random)
-        for change in changes where !plan.change(change) { usage() }
         let judge = Judge(world, plan)
         world.pace = plan.pace
         world.director.connect()

@@ -12,6 +12,12 @@ protocol ShrinkablePlan {
 }
 
 extension ShrinkablePlan {
+    /// The name and the value of a change such as `actions=20`.
+    static func parts(of text: String) -> (name: String, value: String)? {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+    }
+
     /// The changes that leave one out of a list.
     func leavingOut(_ name: String, _ all: [some RawRepresentable<String>]) -> [String] {
         all.indices.map { index in

@@ -8,24 +8,10 @@ import Testing
 /// `SLUICE_SERVER_SEED` runs the world of one seed, and prints what happened in it.
 /// `SLUICE_WORLD_SECONDS` runs new ones for so long; without it the same ones are run each time.
 @Suite("Worlds by seed, on a server", .watched(minutes: 30)) struct ServerWorldTests {
-    private static let environment = ProcessInfo.processInfo.environment
-    private static let seed = environment["SLUICE_SERVER_SEED"].flatMap { UInt64($0) }
-    private static let seconds = environment["SLUICE_WORLD_SECONDS"].flatMap { Int($0) }
-    private static let count = 24
-
     @Test("G3, G5, G6, G11, G14: whatever a network does, and however long a process is frozen")
     func worlds() async throws {
-        let arguments =
-            if let seed = Self.seed {
-                ["\(seed)", "1", "trace"]
-            } else if let seconds = Self.seconds {
-                ["\(UInt64.random(in: 0..<1 << 48))", "for", "\(seconds)"]
-            } else {
-                ["1", "\(Self.count)"]
-            }
-        let answer = try await WorldProgram.run(["server"] + arguments)
+        let answer = try await WorldProgram.run(["server"], count: 24, seedIn: "SLUICE_SERVER_SEED")
         #expect(answer.status == 0, "\(answer.text)")
-        if Self.seed != nil { print(answer.text) }
     }
 
     /// A world in which a guard of the worker is needed, by the guard's name in `.ci/mutants`.
@@ -43,19 +29,19 @@ import Testing
 
     private static let needs = [
         Need("server data", 1, "faults=", "habits=isUnstorable"),
-        Need("server doorbell", 2, "faults=cut,restart", "habits="),
+        Need("server doorbell", 1, "faults=cut,restart", "habits="),
         Need(
             "server earlier claim",
-            460,
+            345,
             "faults=longFreeze,loss",
             "habits=ignoresCancellation",
             "processes=2"
         ),
-        Need("server late answer", 3, "faults=longFreeze,delay", "habits="),
-        Need("server late outcome", 23, "faults=longFreeze,cutOff", "habits=takesLong,ignoresCancellation"),
+        Need("server late answer", 5, "faults=longFreeze,delay", "habits="),
+        Need("server late outcome", 5, "faults=longFreeze,cutOff", "habits=takesLong,ignoresCancellation"),
         Need("server lease", 322, "faults=cutOff", "habits=takesLong", "processes=3", "queues=12"),
         Need("server pooler", 1, "faults=pooler", "habits="),
-        Need("server resync", 15, "faults=cut,loss", "processes=2"),
+        Need("server resync", 1, "faults=cut,loss", "processes=2"),
         Need("server slot", 1, "faults=longFreeze,cutOff", "habits=ignoresCancellation", "queues=12"),
         Need(
             "server slow link",

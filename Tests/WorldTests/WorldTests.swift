@@ -8,24 +8,10 @@ import Testing
 /// `SLUICE_SEED` runs the world of one seed, and prints what happened in it. `SLUICE_WORLD_SECONDS` runs new
 /// ones for so long; without it the same ones are run each time.
 @Suite("Worlds by seed", .watched(minutes: 30)) struct WorldTests {
-    private static let environment = ProcessInfo.processInfo.environment
-    private static let seed = environment["SLUICE_SEED"].flatMap { UInt64($0) }
-    private static let seconds = environment["SLUICE_WORLD_SECONDS"].flatMap { Int($0) }
-    private static let count = 12
-
     @Test("G1 to G11: nothing is lost, doubled, late or out of order, whatever processes and disk suffer")
     func worlds() async throws {
-        let arguments =
-            if let seed = Self.seed {
-                ["\(seed)", "1", "trace"]
-            } else if let seconds = Self.seconds {
-                ["\(UInt64.random(in: 0..<1 << 48))", "for", "\(seconds)"]
-            } else {
-                ["1", "\(Self.count)"]
-            }
-        let answer = try await WorldProgram.run(arguments)
+        let answer = try await WorldProgram.run(count: 12, seedIn: "SLUICE_SEED")
         #expect(answer.status == 0, "\(answer.text)")
-        if Self.seed != nil { print(answer.text) }
     }
 
     @Test("G7: an action that ends its process is tried alone, also where others were tried before")

@@ -55,7 +55,7 @@ extension Director {
             for _ in 0..<10 {
                 do { return try await broker.file?.flush() } catch {
                     world.note("a flush has failed: \(error)")
-                    await life.pause(.seconds(1))
+                    await life.process.pause(.seconds(1))
                 }
             }
             judge.report("the commits of \(life.process.name) cannot be made durable")

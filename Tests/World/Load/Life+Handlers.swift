@@ -82,7 +82,7 @@ extension Life {
         process.world.kill(process)
         judge.died(process)
         // Nothing of it goes on.
-        await pause(.zero)
+        await process.pause(.zero)
     }
 
     /// Whether it fails until it may not be tried again.
@@ -95,7 +95,8 @@ extension Life {
         if heeds { return try await process.clock.sleep(.seconds(3_600)) }
         let end = process.clock.uptime + .seconds(10)
         while process.clock.uptime < end {
-            await Task.detached(executorPreference: process.executor) { await pause(.seconds(10)) }.value
+            await Task.detached(executorPreference: process.executor) { await process.pause(.seconds(10)) }
+                .value
         }
     }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 import Sluice
 import SluiceSQLite
 
@@ -24,13 +23,7 @@ struct Life: Sendable {
     }
 
     var options: BrokerOptions {
-        var options = BrokerOptions()
-        options.clock = process.clock
-        options.randomness = chance
-        options.concurrency = plan.concurrency
-        options.handlerExecutor = process.executor
-        options.engine = EngineContext(process.place, process.executor)
-        options.logger = Logger(label: "world") { _ in TraceLogHandler(process.world) }
+        var options = process.options(chance, concurrency: plan.concurrency)
         options.file.vfs = process.vfs
         options.file.identity = process.identity(isContained: plan.areContained)
         options.file.sharesFile = true
@@ -70,7 +63,7 @@ struct Life: Sendable {
                 return try await Broker(file: path, options: options)
             } catch {
                 process.world.note("cannot open: \(error)")
-                await pause(.milliseconds(200))
+                await process.pause(.milliseconds(200))
             }
         }
     }
@@ -82,13 +75,9 @@ struct Life: Sendable {
                 return
             } catch {
                 process.world.note("run has ended: \(error)")
-                await pause(.milliseconds(200))
+                await process.pause(.milliseconds(200))
             }
         }
-    }
-
-    func pause(_ duration: Duration) async {
-        do { try await process.clock.sleep(duration) } catch { process.world.note("a pause was cancelled") }
     }
 
     // MARK: - Enqueuing
@@ -96,7 +85,7 @@ struct Life: Sendable {
     private func enqueue(_ broker: Broker) async {
         var chance = chance
         for note in share {
-            await pause(.milliseconds(chance.below(300)))
+            await process.pause(.milliseconds(chance.below(300)))
             let way = note.isBySQL ? Way.sql : chance.percent(20) ? .transaction : .broker
             await store(note, options(of: note, &chance), broker, by: way)
         }
@@ -144,7 +133,7 @@ struct Life: Sendable {
             } catch {
                 process.world.note("line \(note.line) is not enqueued: \(error)")
                 judge.refused(note, error)
-                await pause(.milliseconds(300))
+                await process.pause(.milliseconds(300))
             }
         }
     }

@@ -23,7 +23,7 @@ struct Operator {
         let acts = life.plan.acts.sorted { $0.rawValue < $1.rawValue }
         guard !acts.isEmpty else { return }
         while !judge.isQuiet {
-            await life.pause(.milliseconds(100 + chance.below(1_500)))
+            await life.process.pause(.milliseconds(100 + chance.below(1_500)))
             guard let act = chance.pick(acts) else { continue }
             do { try await perform(act) } catch { world.note("\(act) is refused: \(error)") }
         }
@@ -70,7 +70,7 @@ struct Operator {
         judge.holdBegan(hold, on: queue)
         world.note("hold \(hold) on \(queue)")
         let length = Duration.milliseconds(chance.below(7_000))
-        await life.pause(length)
+        await life.process.pause(length)
         let status = try await broker.status(of: queue)
         judge.check(status, under: hold)
         judge.holdEnds(hold, on: queue)
@@ -84,7 +84,7 @@ struct Operator {
         try await broker.closeGate(gate, isPersistent: true)
         if judge.orders.end("gate \(gate)", turn) { judge.gateClosed(gate) }
         world.note("closes gate \(gate)")
-        await life.pause(.milliseconds(chance.below(7_000)))
+        await life.process.pause(.milliseconds(chance.below(7_000)))
         judge.gateOpens(gate)
         world.note("opens gate \(gate)")
         let opening = judge.orders.begin("gate \(gate)")
@@ -106,7 +106,7 @@ struct Operator {
         guard let taken else { return }
         judge.took(taken.action, by: life.process)
         world.note("takes line \(taken.action.line), action \(taken.id), from \(queue)")
-        await life.pause(.milliseconds(chance.below(3_000)))
+        await life.process.pause(.milliseconds(chance.below(3_000)))
         let putting = judge.willPutBack(taken.action, to: queue)
         let id = try await handle.putBack(taken)
         judge.putBack(taken.action, to: queue, id, putting)

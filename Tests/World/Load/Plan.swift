@@ -75,15 +75,12 @@ struct Plan: ShrinkablePlan, CustomStringConvertible {
     ///
     /// - Returns: Whether there is such a part, and such a value.
     mutating func change(_ text: String) -> Bool {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
-            String.init
-        )
-        guard parts.count == 2 else { return false }
-        let words = parts[1].split(separator: ",").map(String.init)
-        switch parts[0] {
+        guard let (name, value) = Self.parts(of: text) else { return false }
+        let words = value.split(separator: ",").map(String.init)
+        switch name {
         case "actions", "processes", "seconds":
-            guard let number = Int(parts[1]), number > 0 else { return false }
-            switch parts[0] {
+            guard let number = Int(value), number > 0 else { return false }
+            switch name {
             case "actions": actions = number
             case "processes": processes = number
             default: disturbance = number

@@ -87,14 +87,11 @@ struct ModelAnswer {
     ]
     private var values: [[String?]] = []
     private(set) var claims: [Int64] = []
-    /// Of all payloads.
-    private(set) var byteCount = 0
 
     mutating func add(_ what: String, claim: Int64) { add(["what": what, "claim": "\(claim)"]) }
 
     mutating func add(_ row: [String: String?]) {
         values.append(Self.columns.map { row[$0] ?? nil })
-        byteCount += (row["payload"] ?? nil)?.utf8.count ?? 0
         if row["what"] == "claimed", let claim = row["claim"] ?? nil {
             claims += Int64(claim).map { [$0] } ?? []
         }

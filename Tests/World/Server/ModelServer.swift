@@ -11,7 +11,6 @@ import SluicePostgres
 // Used by the one thread of the world that runs.
 final class ModelServer: @unchecked Sendable {
     struct Stored {
-        let id: Int64
         let lane: Int
         let kind: String
         let version: String
@@ -137,7 +136,6 @@ final class ModelServer: @unchecked Sendable {
         lastAction += 1
         let lane = laneNumber(of: queue)
         actions[lastAction] = Stored(
-            id: lastAction,
             lane: lane,
             kind: kind,
             version: version,

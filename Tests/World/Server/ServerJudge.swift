@@ -14,7 +14,6 @@ final class ServerJudge: @unchecked Sendable {
         /// Its claim, if the server has that still.
         let claim: Int64?
         let start: Duration
-        var end: Duration?
         var outcome = ""
         /// Whether it goes on when it is cancelled.
         var isStubborn = false
@@ -109,7 +108,7 @@ final class ServerJudge: @unchecked Sendable {
     }
 
     func end(_ run: Run, _ outcome: String) {
-        (run.end, run.outcome) = (world.now, outcome)
+        run.outcome = outcome
         world.note("ends line \(run.line.number) with \(outcome)")
         active.removeAll { $0 === run }
     }

@@ -1,6 +1,5 @@
 #if PostgreSQL
 import Foundation
-import Logging
 import Sluice
 import SluicePostgres
 
@@ -18,17 +17,6 @@ struct ServerLife: Sendable {
         (self.process, self.network, self.plan, judge) = (process, network, plan, network.judge)
         self.share = share.filter { !network.judge.acknowledged.contains($0.number) }
         chance = process.world.random.split()
-    }
-
-    private var options: BrokerOptions {
-        var options = BrokerOptions()
-        options.clock = process.clock
-        options.randomness = chance
-        options.concurrency = plan.concurrency
-        options.handlerExecutor = process.executor
-        options.engine = EngineContext(process.place, process.executor)
-        options.logger = Logger(label: "world") { _ in TraceLogHandler(process.world) }
-        return options
     }
 
     private var server: PostgresOptions {
@@ -55,10 +43,14 @@ struct ServerLife: Sendable {
     private func open() async -> Broker {
         while true {
             do {
-                return try await Broker(postgres: "postgres://model", options: options, server: server)
+                return try await Broker(
+                    postgres: "postgres://model",
+                    options: process.options(chance, concurrency: plan.concurrency),
+                    server: server
+                )
             } catch {
                 process.world.note("cannot open: \(error)")
-                await pause(.milliseconds(200))
+                await process.pause(.milliseconds(200))
             }
         }
     }
@@ -74,16 +66,12 @@ struct ServerLife: Sendable {
         }
     }
 
-    func pause(_ duration: Duration) async {
-        do { try await process.clock.sleep(duration) } catch { process.world.note("a pause was cancelled") }
-    }
-
     // MARK: - Enqueuing
 
     private func enqueue(_ broker: Broker) async {
         var chance = chance
         for line in share {
-            await pause(.milliseconds(chance.below(600)))
+            await process.pause(.milliseconds(chance.below(600)))
             await store(line, broker)
         }
     }
@@ -95,7 +83,7 @@ struct ServerLife: Sendable {
                 return judge.acknowledge(line, try await broker.enqueue(line).id)
             } catch {
                 judge.refused(line, error)
-                await pause(.milliseconds(300))
+                await process.pause(.milliseconds(300))
             }
         }
     }
@@ -138,7 +126,7 @@ struct ServerLife: Sendable {
                 run.isStubborn = true
                 let length = Duration.milliseconds(chance.below(90_000))
                 await Task.detached(executorPreference: process.executor) {
-                    await pause(length)
+                    await process.pause(length)
                 }.value
             }
         }

@@ -53,12 +53,9 @@ struct ServerPlan: ShrinkablePlan, CustomStringConvertible {
     ///
     /// - Returns: Whether there is such a part, and such a value.
     mutating func change(_ text: String) -> Bool {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(
-            String.init
-        )
-        guard parts.count == 2 else { return false }
-        let words = parts[1].split(separator: ",").map(String.init)
-        switch parts[0] {
+        guard let (name, value) = Self.parts(of: text) else { return false }
+        let words = value.split(separator: ",").map(String.init)
+        switch name {
         case "faults":
             faults = Set(words.compactMap { Fault(rawValue: $0) })
             return faults.count == words.count
@@ -66,8 +63,8 @@ struct ServerPlan: ShrinkablePlan, CustomStringConvertible {
             habits = Set(words.compactMap { Habit(rawValue: $0) })
             return habits.count == words.count
         case "processes", "queues", "actions", "seconds":
-            guard let number = Int(parts[1]), number > 0 else { return false }
-            switch parts[0] {
+            guard let number = Int(value), number > 0 else { return false }
+            switch name {
             case "processes": processes = number
             case "queues": queues = number
             case "actions": actions = number

@@ -1,3 +1,4 @@
+import Logging
 import Sluice
 import WorldDisk
 
@@ -39,6 +40,22 @@ final class SimulatedProcess: @unchecked Sendable {
     }
 
     private(set) var mark = ""
+
+    /// The options of its brokers.
+    func options(_ chance: Chance, concurrency: Int) -> BrokerOptions {
+        var options = BrokerOptions()
+        options.clock = clock
+        options.randomness = chance
+        options.concurrency = concurrency
+        options.handlerExecutor = executor
+        options.engine = EngineContext(place, executor)
+        options.logger = Logger(label: "world") { [world] _ in TraceLogHandler(world) }
+        return options
+    }
+
+    func pause(_ duration: Duration) async {
+        do { try await clock.sleep(duration) } catch { world.note("a pause was cancelled") }
+    }
 
     /// Gives it files.
     func connect() {
