@@ -35,6 +35,7 @@ final class TestMachine {
     private var admitted: [QueueID: RouteID] = [:]
     private var runs: [Int64: RouteID] = [:]
     private var use: [RouteID: Int] = [:]
+    private var deaths = 0
 
     init(concurrency: Int = 64, isStarted: Bool = true) {
         machine = Machine(concurrency: concurrency)
@@ -134,7 +135,7 @@ final class TestMachine {
         switch (machine.trialRule(for: queue), isSuspect) {
         case (.tries, false): return .unfinished
         case (.waits, true): return .awaitsTrial(.init(queue: queue, level: level, crashes: crashes))
-        case (.tries, true), (.waits, false), (.none, _): break
+        case (.tries, true), (.waits, false), (.over, _), (.none, _): break
         }
         guard let limit else { return nil }
         guard use[route, default: 0] < limit else { return .lacksPermit(route, limit: limit) }
@@ -153,7 +154,10 @@ final class TestMachine {
         machine.agenda.schedule(.endTrial, at: nil)
         return machine.endTrial()
     }
-    func noteDeath() { machine.noteDeath() }
+    func noteDeath() {
+        deaths += 1
+        machine.noteDeath(deaths)
+    }
     /// When the trial ends.
     var trialEnd: Duration? { machine.agenda.deadlines.time(of: .endTrial) }
     func meetsSuspect(at now: Duration) { machine.meetsSuspect(at: now, limit: .seconds(5)) }

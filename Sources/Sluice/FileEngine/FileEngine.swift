@@ -78,7 +78,7 @@ package final class FileEngine: Engine {
         runner.cancelRuns(endedBy: report.foreignChanges)
         if !report.queues.isEmpty { wakes.add(1, ordering: .releasing) }
         // Before its actions are claimed.
-        if report.runnerChanges.contains(.look), !mutant("later death") { scheduler.noteDeath() }
+        if report.runnerChanges.contains(.look) { scheduler.noteDeath(report.deaths) }
         scheduler.wake(report.queues)
         if report.changesHolds { scheduler.holdsChanged() }
         if !report.openings.isEmpty { scheduler.gatesOpened(report.openings) }

@@ -122,7 +122,7 @@ extension Scheduler {
     }
 
     /// A process has ended, or is ending.
-    func noteDeath() { machine.withLock { $0.noteDeath() } }
+    func noteDeath(_ number: Int) { machine.withLock { $0.noteDeath(number) } }
     func endTrial() { update { $0.endTrial() } }
 
     func beginTrial(isLong: Bool) {

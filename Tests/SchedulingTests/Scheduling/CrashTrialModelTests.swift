@@ -90,7 +90,6 @@ private struct CrashTrialModel {
     private var running: [Int: Run] = [:]
     private var machine = Machine(concurrency: 64)
     private var now = Duration.zero
-    private var trialEnd: Duration?
     /// The poison has killed the process.
     private var isDead = false
 
@@ -112,12 +111,11 @@ private struct CrashTrialModel {
     mutating func live() {
         machine = Machine(concurrency: 64)
         machine.start()
-        (now, running, trialEnd, isDead) = (.zero, [:], nil, false)
+        (now, running, isDead) = (.zero, [:], false)
         let share = Double.random(in: 0..<1, using: &generator)
         let end = poison == nil ? Duration.seconds(7_200 * share * share) : .seconds(86_400)
         let suspects = actions.filter(\.value.isSuspect).sorted { $0.key < $1.key }
         if !suspects.isEmpty {
-            trialEnd = Self.limit
             take(
                 machine.suspected(
                     suspects.map { (QueueID(rawValue: Int64($0.key)), $0.value.level, $0.value.crashes) },
@@ -127,7 +125,7 @@ private struct CrashTrialModel {
         }
         take(machine.wake(actions.keys.sorted().map { QueueID(rawValue: Int64($0)) }))
         while !isDead, let next = nextEvent(before: end) { happen(next) }
-        longestWait = max(longestWait, machine.trial.isActive ? min(end, Self.limit) : .zero)
+        longestWait = max(longestWait, machine.trial.isActive ? (poison == nil ? end : now) : .zero)
         if isDead || poison == nil { die(at: isDead ? now : end) }
     }
 
@@ -145,7 +143,7 @@ private struct CrashTrialModel {
         if let poison, let run = running[poison] {
             events.append((run.start + .milliseconds(poison % 5 * 100 + 1), .poisoned))
         }
-        if let trialEnd, machine.trial.isActive { events.append((trialEnd, .trialOver)) }
+        if let end = machine.nextDeadline, machine.trial.isActive { events.append((end, .trialOver)) }
         guard let next = events.min(by: { $0.time < $1.time }), next.time < end else { return nil }
         // When all run that can, only the end of this life is of interest.
         if poison == nil ? !machine.trial.isActive : !setAside.isEmpty { return nil }
@@ -157,9 +155,9 @@ private struct CrashTrialModel {
         switch next.event {
         case .poisoned: isDead = true
         case .trialOver:
-            longestWait = max(longestWait, now)
-            machine.agenda.schedule(.endTrial, at: nil)
+            take(machine.timeReached(now))
             take(machine.endTrial())
+            if !machine.trial.isActive { longestWait = max(longestWait, now) }
         case .returned(let lane):
             let queue = QueueID(rawValue: Int64(lane))
             running[lane] = nil
@@ -177,7 +175,9 @@ private struct CrashTrialModel {
         for decision in decisions {
             switch decision {
             case .beginTrial(let isLong):
-                trialEnd = isLong ? Self.limit : min(Self.limit, now + Self.limit / 5)
+                // As the scheduler does.
+                let until = machine.trial.until ?? now + Self.limit
+                machine.agenda.schedule(.endTrial, at: isLong ? until : min(until, now + Self.limit / 5))
             case .survived(let claims):
                 for claim in claims {
                     let lane = Int(claim)
@@ -207,7 +207,7 @@ private struct CrashTrialModel {
         case (.tries(let size), true): trialSize = size
         case (.tries, false): return take(machine.concluded(order.queue, .unfinished))
         case (.waits, true): return take(machine.concluded(order.queue, .awaitsTrial(suspect)))
-        case (.waits, false), (.none, _): break
+        case (.waits, false), (.over, _), (.none, _): break
         }
         running[lane] = Run(start: now, trialSize: trialSize)
         take(machine.started(order.queue, claim: order.queue.rawValue, timeOutAt: nil))

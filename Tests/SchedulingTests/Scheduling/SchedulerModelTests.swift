@@ -259,7 +259,7 @@ extension Model {
         case (.waits, true):
             let suspect = CrashSuspect(queue: order.queue, level: lane.crashes, crashes: 0)
             return .conclusion(.awaitsTrial(suspect))
-        case (.tries, true), (.waits, false), (.none, _): break
+        case (.tries, true), (.waits, false), (.over, _), (.none, _): break
         }
         if let limit = Self.limits[route] {
             guard use[route, default: 0] < limit else {

@@ -111,6 +111,29 @@ import Testing
         #expect(machine.phases[2] == .suspect)
     }
 
+    @Test("G7: the end of a part is not that of the trial, while the outcome of what was tried is written")
+    func settlesSlowly() {
+        let machine = TestMachine(concurrency: 8)
+        let suspects = (1...2).map { (queue: QueueID(rawValue: $0), level: 0, crashes: 0) }
+        #expect(machine.suspected(suspects, until: .seconds(5)).claimed == [1])
+        _ = machine.schedule(.endTrial, at: .seconds(1))
+        _ = machine.claim(1, isSuspect: true)
+        #expect(machine.finishing(1) == nil)
+        #expect(machine.trialEnd == .seconds(5))
+        #expect(machine.settled(1).claimed == [2])
+    }
+
+    @Test("G7: a suspect met when the last of a trial has returned has the time of a later death")
+    func metAtTheEnd() {
+        let machine = TestMachine(concurrency: 8)
+        #expect(machine.suspected([(queue: 1, level: 0, crashes: 0)], until: .seconds(5)).claimed == [1])
+        _ = machine.claim(1, isSuspect: true)
+        machine.noteDeath()
+        #expect(machine.finishing(1)?.queue == 1)
+        machine.meetsSuspect(at: .seconds(4))
+        #expect(machine.trialEnd == .seconds(9))
+    }
+
     @Test("G7, G9: a trial that has nothing more to try lasts to its end, and no longer for what comes later")
     func rests() {
         let machine = TestMachine(concurrency: 8)

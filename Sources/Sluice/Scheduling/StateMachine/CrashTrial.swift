@@ -26,6 +26,8 @@ package struct CrashTrial: Sendable {
     private(set) var isOver = false
     /// Whether a process has ended since it began.
     private var hasNewDeath = false
+    /// Ends of processes that commits have reported.
+    private var deaths = 0
 
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
@@ -55,7 +57,9 @@ package struct CrashTrial: Sendable {
     }
 
     /// Notes that a process has ended: what ran there has a time of its own, after a trial that goes on.
-    mutating func noteDeath() {
+    mutating func noteDeath(_ number: Int) {
+        deaths = number
+        guard !mutant("later death") else { return }
         hasNewDeath = true
         if !isActive { rest() }
     }
@@ -67,6 +71,7 @@ package struct CrashTrial: Sendable {
 
     /// A claim has met a suspect; returns when its trial ends at the latest, if that is new.
     mutating func meets(at now: Duration, limit: Duration) -> Duration? {
+        if !isActive { rest() }
         if isOver { return nil }
         if let until {
             if until <= now, !isActive { (self.until, isOver) = (nil, true) }
@@ -94,6 +99,16 @@ package struct CrashTrial: Sendable {
             rest()
         }
         return (claims.values.sorted(), waiting.map(\.queue))
+    }
+
+    /// How suspects are handled that are not tried.
+    var rule: TrialRule { isOver && !isActive ? .over(deaths: deaths) : .waits }
+
+    /// Forgets all but how many processes have ended.
+    mutating func forget() {
+        let deaths = deaths
+        self = Self()
+        self.deaths = deaths
     }
 
     /// Returns once whether a queue starts a suspect after the trial has ended.
@@ -135,14 +150,26 @@ extension SchedulerStateMachine {
         if let until = trial.meets(at: now, limit: limit) { agenda.schedule(.endTrial, at: until) }
     }
 
-    mutating func noteDeath() {
-        trial.noteDeath()
+    package mutating func noteDeath(_ number: Int) {
+        trial.noteDeath(number)
         if trial.until == nil { agenda.schedule(.endTrial, at: nil) }
     }
 
     /// After all were tried, the time of the trial goes on to its end.
     mutating func restTrial() {
         trial.rest()
+        endTrialLater()
+    }
+
+    /// Removes a queue whose suspect has returned, or was not started.
+    mutating func leaveTrial(_ queue: QueueID) {
+        guard trial.group.contains(queue) else { return }
+        trial.left(queue)
+        // The end of this part is none of the next one's, for which outcomes may have to be written.
+        if trial.group.isEmpty, !mutant("part of a trial") { endTrialLater() }
+    }
+
+    private mutating func endTrialLater() {
         // One whose time is reached is about to be ended.
         guard let end = agenda.deadlines.time(of: .endTrial), end != trial.until else { return }
         agenda.schedule(.endTrial, at: trial.until)
@@ -159,7 +186,7 @@ extension SchedulerStateMachine {
     func trialRule(for queue: QueueID) -> TrialRule {
         guard triesSuspects else { return .none }
         if trial.group.contains(queue) { return .tries(size: trial.size) }
-        return trial.isOver && !trial.isActive ? .none : .waits
+        return trial.rule
     }
 
     mutating func decideTrial() -> [SchedulerDecision] {

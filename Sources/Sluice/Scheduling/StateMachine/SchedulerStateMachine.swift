@@ -110,7 +110,7 @@ package struct SchedulerStateMachine {
             preconditionFailure("a claim was concluded that was not under way")
         }
         permitsInUse -= 1
-        trial.left(queue)
+        leaveTrial(queue)
         _ = trial.isLate(queue)
         // A wait that has ended returns only from a claim that failed after it, with a delay of its own.
         let known = waits.removeValue(forKey: queue).flatMap { $0.isOver ? nil : $0 }
@@ -159,7 +159,7 @@ package struct SchedulerStateMachine {
             settlingBeside.insert(claim)
         } else {
             precondition(phases[queue] == .running, "a queue finished that was not running")
-            trial.left(queue)
+            leaveTrial(queue)
             phases[queue] = .settling
         }
         agenda.deadlines.removeAttempt(claim)
@@ -198,7 +198,7 @@ package struct SchedulerStateMachine {
         if settlingBeside.contains(claim) { return nil }
         precondition(isClaiming(queue), "a claim was withdrawn that was not under way")
         permitsInUse -= 1
-        trial.left(queue)
+        leaveTrial(queue)
         endCall(of: queue, hasTaken: nil)
         waits[queue] = nil
         phases[queue] = .settling
@@ -255,10 +255,13 @@ package struct SchedulerStateMachine {
         return ClaimRequest(queue: queue, waitedFor: waitedFor, trial: trialRule(for: queue))
     }
 
-    /// Forgets everything but the sync of earlier writes.
+    /// Forgets everything but the sync of earlier writes, and how many processes have ended.
     private mutating func forget() {
         let sync = agenda.deadlines.time(of: .sync)
+        var trial = trial
+        trial.forget()
         self = Self(concurrency: concurrency, triesSuspects: triesSuspects)
+        self.trial = trial
         agenda.deadlines.set(.sync, at: sync)
     }
 }

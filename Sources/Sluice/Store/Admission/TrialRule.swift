@@ -2,6 +2,8 @@
 package enum TrialRule: Hashable, Sendable {
     /// Such heads start beside others.
     case none
+    /// Such heads start beside others, unless a process has ended since the scheduler heard of `deaths` of them.
+    case over(deaths: Int)
     /// Such a head waits for its trial.
     case waits
     /// The queue's head is tried, together with the heads of `size` - 1 other queues.

@@ -191,7 +191,10 @@ final class Claims: TransactionSubject {
         // Another head has replaced the suspect: it waits as others do.
         case (.tries, nil): return .unfinished
         case (.waits, let suspect?): return .awaitsTrial(suspect)
-        case (.waits, nil), (.none, _): break
+        // The scheduler hears of it before it hears of this.
+        case (.over(let deaths), let suspect?) where core.hasNewDeath(since: deaths):
+            if !mutant("death during a claim") { return .awaitsTrial(suspect) }
+        case (.waits, nil), (.over, _), (.none, _): break
         }
         if let limit = route.concurrency, !core.routeUse.isFree(route) {
             return .lacksPermit(route.id, limit: limit)

@@ -112,7 +112,7 @@ package final class WriteTransaction {
         )
         self.init(core)
         (core.epoch, core.claimCount, core.others) = (old.epoch, old.claimCount, old.others)
-        (core.seenOpening, core.life) = (old.seenOpening, old.life)
+        (core.seenOpening, core.life, core.deaths) = (old.seenOpening, old.life, old.deaths)
         core.routeUse = old.routeUse
         core.followOrder()
         core.order.continueRuns(of: old.order)

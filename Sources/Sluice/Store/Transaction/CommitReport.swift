@@ -6,6 +6,8 @@ package struct CommitReport: Sendable {
     /// Whether other connections have added actions that are scheduled or expire.
     package let hasForeignTimes: Bool
     package let runnerChanges: RunnerChanges
+    /// How many of this store's commits, this one included, have found that a process has ended, or may have.
+    let deaths: Int
     /// Gates that were closed before the commit and are open now.
     package let openings: [GateOpening]
     /// Closed gates for which actions were deferred, in queues of this store's routes.

@@ -50,6 +50,8 @@ final class TransactionCore {
     private var deadRunners: Set<Int64> = []
     private var lookedForDead = Timestamp(microseconds: 0)
     private var runnerChanges: RunnerChanges = []
+    /// Commits that have reported the end of a process.
+    var deaths = 0
     @exclusivity(unchecked) var outgoing = OutgoingChanges()
     private var knownControls: Controls?
     private var controlChanges: ControlChanges = []
@@ -169,6 +171,7 @@ final class TransactionCore {
     func takeReport(isSynced: Bool, dueAt: Timestamp?) -> CommitReport {
         let changes = connection.totalChanges
         if order.takeMissedNewcomers() { runnerChanges.insert(.look) }
+        if runnerChanges.contains(.look) { deaths += 1 }
         defer {
             clearReport()
             changesBefore = changes
@@ -178,6 +181,7 @@ final class TransactionCore {
             foreignChanges: foreignChanges,
             hasForeignTimes: hasForeignTimes,
             runnerChanges: runnerChanges,
+            deaths: deaths,
             openings: openings,
             deferrals: deferrals,
             changesHolds: controlChanges.contains(.holds),
@@ -282,6 +286,9 @@ final class TransactionCore {
         }
         others.removeAll(where: deadRunners.contains)
     }
+
+    /// Whether this transaction or an earlier one has found the end of a process, after this many of them.
+    func hasNewDeath(since known: Int) -> Bool { deaths != known || runnerChanges.contains(.look) }
 
     func noteRunners(_ change: RunnerChanges) {
         runnerChanges.insert(change)
