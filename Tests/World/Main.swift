@@ -135,7 +135,7 @@ struct Main {
         let judge = Judge(world, plan)
         world.pace = plan.pace
         world.director.connect()
-        let director = Director(world: world, judge: judge, plan: plan, path: path)
+        let director = Director(world, judge, plan, path: path)
         // Written before the world ends, by the thread that ran then.
         nonisolated(unsafe) var tally = Director.Tally()
         world.run { tally = await director.run() }

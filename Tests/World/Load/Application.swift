@@ -68,7 +68,7 @@ final class Application: Sendable {
 extension Connection {
     /// The lines whose actions stand in the file, with their numbers.
     func remainingLines() throws -> [Int: Int64] {
-        let rows = try prepare(
+        let rows = try cached(
             """
             SELECT json_extract(payload, '$.line'), id FROM sluice_actions
             UNION ALL SELECT json_extract(payload, '$.line'), id FROM sluice_dead
@@ -77,11 +77,11 @@ extension Connection {
         return Dictionary(rows) { first, _ in first }
     }
 
-    func hasClaims() throws -> Bool { try prepare("SELECT 1 FROM sluice_claim_rows").hasRow() }
+    func hasClaims() throws -> Bool { try cached("SELECT 1 FROM sluice_claim_rows").hasRow() }
 
     /// The lines that have had their effect.
     func effects() throws -> [Int] {
-        try prepare("SELECT line FROM effects ORDER BY id").all { $0.int(0) }
+        try cached("SELECT line FROM effects ORDER BY id").all { $0.int(0) }
     }
 }
 

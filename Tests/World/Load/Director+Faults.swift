@@ -53,6 +53,8 @@ extension Director {
             do { judge.powerLost(remaining: try remaining()) } catch {
                 judge.report("the file cannot be read after the power was gone: \(error)")
             }
+            // The next process finds no connection: it recovers what is on the disk.
+            file.close()
         case .clock:
             let far: Duration = .seconds(plan.jumpsFar ? [-3_600, 0, 3_600][world.random.below(3)] : 0)
             process.clockOffset += far + .milliseconds(world.random.below(10_000) - 5_000)

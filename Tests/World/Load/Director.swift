@@ -8,6 +8,12 @@ struct Director: Sendable {
     let judge: Judge
     let plan: Plan
     let path: String
+    let file: OpenFile
+
+    init(_ world: World, _ judge: Judge, _ plan: Plan, path: String) {
+        (self.world, self.judge, self.plan, self.path) = (world, judge, plan, path)
+        file = OpenFile(path, world.director)
+    }
 
     /// What was done.
     struct Tally: Sendable {
@@ -97,7 +103,10 @@ struct Director: Sendable {
             if judge.mayAllBeOver, isDrained() { break }
         }
         if world.now < bound { await ping(seats) } else { await noteStatuses(seats) }
+        // The last of the processes to close the file is one of theirs.
+        file.close()
         await close(seats)
+        defer { file.close() }
         do {
             judge.finish(effects: try read { try $0.effects() }, remaining: try remaining())
         } catch {
@@ -168,18 +177,38 @@ struct Director: Sendable {
 
     /// Asks the judge about each dead letter; a disk may still have to recover.
     private func checkDeadLetters() {
-        let query = "SELECT json_extract(payload, '$.line'), cause FROM sluice_dead"
+        let query: StaticString = "SELECT json_extract(payload, '$.line'), cause FROM sluice_dead"
         do {
-            for dead in try read({ try $0.prepare(query).all { ($0.int(0), $0.text(1)) } }) {
+            for dead in try read({ try $0.cached(query).all { ($0.int(0), $0.text(1)) } }) {
                 judge.checkDead(dead.0, cause: dead.1)
             }
         } catch { world.note("dead letters cannot be read: \(error)") }
     }
 
-    /// Reads the file as another process of the world would.
     private func read<Output>(_ body: (Connection) throws -> Output) throws -> Output {
-        let connection = try Connection(path: path, mode: .read, vfs: world.director.vfs)
-        defer { connection.close() }
-        return try body(connection)
+        try body(try file.connection())
+    }
+}
+
+/// The file as another process of the world reads it, opened once: most of a short read is SQLite's reading of
+/// the schema.
+// Used by the one thread of the world that runs.
+final class OpenFile: @unchecked Sendable {
+    private let path: String
+    private let process: SimulatedProcess
+    private var opened: Connection?
+
+    init(_ path: String, _ process: SimulatedProcess) { (self.path, self.process) = (path, process) }
+
+    func connection() throws -> Connection {
+        if let opened { return opened }
+        let connection = try Connection(path: path, mode: .read, vfs: process.vfs)
+        opened = connection
+        return connection
+    }
+
+    func close() {
+        opened?.close()
+        opened = nil
     }
 }
