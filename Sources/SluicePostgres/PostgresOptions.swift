@@ -32,6 +32,10 @@ public struct PostgresOptions: Sendable {
     /// For how long a worker with handlers waits for an outcome before it tells the server that it waits,
     /// which is a commit of its own.
     package var linger: Duration = .milliseconds(2)
+    /// After how many claims a worker starts nothing until its handlers have returned, and registers again.
+    ///
+    /// A claim's number has 32 bits besides the worker's; a call may give many.
+    package var claimLimit: Int64 = 4_000_000_000
     /// What makes its connections; in tests it may lead to a model of a server.
     package var connector: any PostgresConnector = LibpqConnector()
     /// Sets the server's clock to the broker's with each call, in tests: see `PostgresSchema`.

@@ -28,8 +28,9 @@ import Testing
     }
 
     private static let needs = [
+        Need("server claim numbers", 1, "claims=20", "faults="),
         Need("server data", 1, "faults=", "habits=isUnstorable"),
-        Need("server doorbell", 1, "faults=cut,restart", "habits="),
+        Need("server doorbell", 5, "faults=cut,restart", "habits="),
         Need(
             "server earlier claim",
             345,
@@ -37,12 +38,12 @@ import Testing
             "habits=ignoresCancellation",
             "processes=2"
         ),
-        Need("server late answer", 5, "faults=longFreeze,delay", "habits="),
+        Need("server late answer", 9, "faults=longFreeze,delay", "habits="),
         Need("server late outcome", 5, "faults=longFreeze,cutOff", "habits=takesLong,ignoresCancellation"),
         Need("server lease", 322, "faults=cutOff", "habits=takesLong", "processes=3", "queues=12"),
         Need("server pooler", 1, "faults=pooler", "habits="),
         Need("server resync", 1, "faults=cut,loss", "processes=2"),
-        Need("server slot", 1, "faults=longFreeze,cutOff", "habits=ignoresCancellation", "queues=12"),
+        Need("server slot", 16, "faults=longFreeze,cutOff", "habits=ignoresCancellation", "queues=12"),
         Need(
             "server slow link",
             1,

@@ -25,5 +25,27 @@ struct LoopState {
     var ends = EndedActions()
     /// Why calls fail, after some in a row that did.
     var refusal: (error: String, since: Timestamp)?
+
+    /// Whether no handler runs, and the server has all outcomes.
+    var isAtRest: Bool { held.isEmpty && outcomes.isEmpty && reporting == 0 }
+
+    /// Returns the outcomes for the next call, and how many actions may start then.
+    ///
+    /// - Parameters:
+    ///   - most: How many may run, of all routes.
+    ///   - limits: How many may run of each route that has a limit.
+    mutating func takeForCall(
+        _ most: Int,
+        _ limits: [(RouteID, Int)]
+    ) -> (outcomes: [Outcomes.Outcome], free: Int, permits: [(route: RouteID, count: Int)]) {
+        let taken = outcomes.takeForCall()
+        var held = held
+        for outcome in taken { held[outcome.action.receipt.claim] = nil }
+        let free = phase == .running ? max(most - held.count, 0) : 0
+        let permits = Dictionary(limits, uniquingKeysWith: min).map { id, limit in
+            (id, max(limit - held.values.count { $0 == id }, 0))
+        }
+        return (taken, free, permits)
+    }
 }
 #endif

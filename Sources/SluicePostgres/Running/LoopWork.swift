@@ -28,6 +28,15 @@ struct LoopWork {
     /// Between the looks of an idle worker at first.
     static let shortestPause: Duration = .milliseconds(20)
 
+    init() {}
+    /// Of the next worker of this process, which has the same link.
+    init(after other: LoopWork) { mostBytes = other.mostBytes }
+
+    /// Whether nothing may be claimed any more under the worker's number.
+    func isUsedUp(_ limit: Int64) -> Bool {
+        epoch != 0 && nextClaim - epoch << 32 > limit && !mutant("server claim numbers")
+    }
+
     /// Asks for less, since an answer did not come in the time that it had; warns if less is not possible.
     mutating func wasTooLate(_ lease: Duration, _ logger: Logger) {
         if mostBytes == 1 {

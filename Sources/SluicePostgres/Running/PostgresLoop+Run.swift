@@ -44,9 +44,7 @@ extension PostgresLoop {
             await rest(until: due, &work)
         }
         guard work.epoch != 0 else { return }
-        do throws(PostgresFailure) {
-            _ = try await connection.call("SELECT @sluice_leave($1)", ["\(work.epoch)"], within: .seconds(10))
-        } catch {
+        do throws(PostgresFailure) { try await leave(work) } catch {
             // Its lease ends by itself.
             options.logger.notice("the worker could not sign off", metadata: ["error": "\(error)"])
         }
@@ -63,10 +61,12 @@ extension PostgresLoop {
         kick()
     }
 
-    private var isOver: Bool {
-        state.withLock { state in
-            state.phase == .stopping && state.held.isEmpty && state.outcomes.isEmpty && state.reporting == 0
-        }
+    private var isOver: Bool { state.withLock { $0.phase == .stopping && $0.isAtRest } }
+
+    /// Ends this worker on the server.
+    func leave(_ work: LoopWork) async throws(PostgresFailure) {
+        _ = try await connection.call("SELECT @sluice_leave($1)", ["\(work.epoch)"], within: .seconds(10))
+        lease.end()
     }
 
     private func finish() {
@@ -125,7 +125,7 @@ extension PostgresLoop {
             forgetWaiting()
             state.withLock { $0.outcomes.forgetSending() }
             lease.end()
-            work = LoopWork()
+            work = LoopWork(after: work)
             return
         }
         if failure.needsResync, !mutant("server resync") { work.mustResync = true }

@@ -7,12 +7,19 @@ extension PostgresLoop {
     /// Calls the server once; returns when something is due, or the present if there is more to do.
     func turn(_ work: inout LoopWork) async throws(PostgresFailure) -> Timestamp? {
         state.withLock { $0.isKicked = false }
+        if work.isUsedUp(server.claimLimit), state.withLock({ $0.isAtRest }) {
+            // Its numbers would run into the next worker's.
+            try await leave(work)
+            work = LoopWork(after: work)
+        }
         if work.epoch == 0 || hasNewRoutes { try await register(&work) }
         if work.mustResync { try await resync(&work) }
         doorbell.listen { [weak self] in self?.kick() }
         let isBusy = try await chores(&work)
         try await lookForOversights(&work)
-        let (outcomes, free, permits) = takeOutcomes()
+        let limits = book.registrations.compactMap { route in route.concurrency.map { (route.id, $0) } }
+        let most = work.isUsedUp(server.claimLimit) ? 0 : options.concurrency
+        let (outcomes, free, permits) = state.withLock { $0.takeForCall(most, limits) }
         let sent = place.now
         let rows: PostgresRows
         do throws(PostgresFailure) {
@@ -107,22 +114,6 @@ extension PostgresLoop {
             within: server.lease / 3
         )
         work.mustResync = rows.contains { $0["claim"] == nil }
-    }
-
-    private func takeOutcomes() -> (
-        outcomes: [Outcomes.Outcome], free: Int, permits: [(route: RouteID, count: Int)]
-    ) {
-        let limited = book.registrations.compactMap { route in route.concurrency.map { (route.id, $0) } }
-        return state.withLock { state in
-            let outcomes = state.outcomes.takeForCall()
-            var held = state.held
-            for outcome in outcomes { held[outcome.action.receipt.claim] = nil }
-            let free = state.phase == .running ? max(options.concurrency - held.count, 0) : 0
-            let permits = Dictionary(limited, uniquingKeysWith: min).map { id, limit in
-                (id, max(limit - held.values.count { $0 == id }, 0))
-            }
-            return (outcomes, free, permits)
-        }
     }
 
     /// Reports what the server has done; returns when something is due.

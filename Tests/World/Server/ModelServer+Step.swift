@@ -84,10 +84,10 @@ extension ModelServer {
             }
             (claims[claim], lanes[held.lane].claim) = (nil, nil)
             switch outcomes[index] {
-            case "success": end(held.action, .success)
+            case "success": end(held.action, .success, by: step.epoch)
             case "fail":
                 precondition(policies[index] == "skip", "the load has no other policy")
-                end(held.action, .dead)
+                end(held.action, .dead, by: step.epoch)
             case "retry", "release":
                 let delay = delays[index].map(ModelCall.microseconds) ?? 0
                 actions[held.action]?.nextAttemptAt = now + delay

@@ -66,6 +66,8 @@ final class ModelServer: @unchecked Sendable {
     var tokens: [String: [Int64?]?] = [:]
     var links: [SimulatedLink] = []
     private(set) var ends: [Int64: End] = [:]
+    /// The names of the workers that have settled actions for good.
+    private(set) var settlers: [Int64: String] = [:]
     private(set) var losses: [Int64: Loss] = [:]
     /// How many actions each line has ever had.
     private(set) var storedCounts: [Int: Int] = [:]
@@ -149,8 +151,9 @@ final class ModelServer: @unchecked Sendable {
         return lastAction
     }
 
-    func end(_ action: Int64, _ end: End) {
+    func end(_ action: Int64, _ end: End, by worker: Int64) {
         guard let stored = actions.removeValue(forKey: action) else { return }
+        settlers[action] = workers[worker]?.name
         lanes[stored.lane].actions.removeAll { $0 == action }
         ends[action] = end
     }

@@ -38,6 +38,8 @@ final class ServerJudge: @unchecked Sendable {
     private var freezes: [ObjectIdentifier: [(from: Duration, to: Duration)]] = [:]
     /// Of each claim that a process has got, when the call was sent and when its answer came.
     private var answers: [Int64: (sent: Duration, came: Duration)] = [:]
+    /// How many claims each worker has got.
+    private var claimCounts: [Int64: Int] = [:]
     /// Lines whose enqueue has returned, and those of which it is not known whether they are stored.
     private(set) var acknowledged: Set<Int> = []
     private var uncertain: Set<Int> = []
@@ -85,7 +87,18 @@ final class ServerJudge: @unchecked Sendable {
 
     func noteAnswer(_ rows: PostgresRows, sent: Duration) {
         for row in rows where row["what"] == "claimed" {
-            if let claim = row["claim"].flatMap({ Int64($0) }) { answers[claim] = (sent, world.now) }
+            guard let claim = row["claim"].flatMap({ Int64($0) }) else { continue }
+            answers[claim] = (sent, world.now)
+            checkNumber(of: claim >> 32)
+        }
+    }
+
+    /// One call after the limit was reached, nothing is claimed.
+    private func checkNumber(of worker: Int64) {
+        guard let most = plan.claims else { return }
+        claimCounts[worker, default: 0] += 1
+        if claimCounts[worker] == most + plan.concurrency + 1 {
+            report("worker \(worker) has more than \(most) claims")
         }
     }
 
@@ -160,10 +173,12 @@ final class ServerJudge: @unchecked Sendable {
         }
     }
 
-    /// An observer was told that an action has succeeded.
-    func heardOfSuccess(_ action: Int64) {
+    /// An observer was told that an action has succeeded in its process.
+    func heardOfSuccess(_ action: Int64, _ process: SimulatedProcess) {
         if server.ends[action] != .success {
             report("action \(action) is said to have succeeded, and has not")
+        } else if let settler = server.settlers[action], settler != process.name {
+            report("action \(action) is said to have succeeded in \(process.name), and did in \(settler)")
         }
     }
 

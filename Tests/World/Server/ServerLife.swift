@@ -23,6 +23,7 @@ struct ServerLife: Sendable {
         var server = PostgresOptions()
         server.lease = ServerJudge.lease
         if plan.pollsRarely { server.pollInterval = .seconds(10) }
+        if let claims = plan.claims { server.claimLimit = Int64(claims) }
         server.workerName = process.name
         server.connector = network
         return server
@@ -62,7 +63,7 @@ struct ServerLife: Sendable {
     private func listen(_ broker: Broker) async {
         for await case .event(let event) in broker.events(buffering: .bounded(10_000))
         where event.kind == .succeeded {
-            if let action = event.action { judge.heardOfSuccess(action.rawValue) }
+            if let action = event.action { judge.heardOfSuccess(action.rawValue, process) }
         }
     }
 

@@ -29,6 +29,8 @@ struct ServerPlan: ShrinkablePlan, CustomStringConvertible {
     var disturbance: Int
     /// How many handlers a process runs at a time.
     var concurrency: Int
+    /// After how many claims a worker registers again, if there is a limit.
+    var claims: Int?
     /// Whether idle workers look every ten seconds, so that only the doorbell is quick.
     var pollsRarely: Bool
 
@@ -45,6 +47,7 @@ struct ServerPlan: ShrinkablePlan, CustomStringConvertible {
         }
         for habit in Habit.allCases where chance.percent(50) { habits.insert(habit) }
         disturbance = 20 + chance.below(80)
+        claims = disturbance % 4 == 0 ? 20 : nil
         concurrency = [2, 8, 64][chance.below(3)]
         pollsRarely = chance.percent(50)
     }
@@ -62,9 +65,10 @@ struct ServerPlan: ShrinkablePlan, CustomStringConvertible {
         case "habits":
             habits = Set(words.compactMap { Habit(rawValue: $0) })
             return habits.count == words.count
-        case "processes", "queues", "actions", "seconds":
+        case "processes", "queues", "actions", "seconds", "claims":
             guard let number = Int(value), number > 0 else { return false }
             switch name {
+            case "claims": claims = number
             case "processes": processes = number
             case "queues": queues = number
             case "actions": actions = number
@@ -106,7 +110,8 @@ struct ServerPlan: ShrinkablePlan, CustomStringConvertible {
         func names(_ things: some Sequence<String>) -> String { things.sorted().joined(separator: ", ") }
         return "\(processes) processes, \(queues) queues, \(actions) actions, \(disturbance) s of "
             + "\(names(faults.map(\.rawValue))), handlers: \(names(habits.map(\.rawValue))), "
-            + "\(concurrency) at a time" + (pollsRarely ? ", polls rarely" : "")
+            + "\(concurrency) at a time" + (claims.map { ", \($0) claims" } ?? "")
+            + (pollsRarely ? ", polls rarely" : "")
     }
 }
 #endif

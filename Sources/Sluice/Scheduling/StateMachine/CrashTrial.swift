@@ -29,6 +29,10 @@ package struct CrashTrial: Sendable {
     /// Ends of processes that commits have reported.
     private var deaths = 0
 
+    init() {}
+    /// The one of a new run, which knows as many ends of processes.
+    init(after other: CrashTrial) { deaths = other.deaths }
+
     var isActive: Bool { !waiting.isEmpty || !group.isEmpty }
 
     mutating func add(_ suspect: CrashSuspect) {
@@ -85,10 +89,10 @@ package struct CrashTrial: Sendable {
         if group.contains(queue) { claims[queue] = claim }
     }
 
-    /// Removes a queue whose suspect has returned, or was not started.
-    mutating func left(_ queue: QueueID) {
-        group.remove(queue)
+    /// Removes a queue whose suspect has returned, or was not started; returns whether it was the group's last.
+    mutating func left(_ queue: QueueID) -> Bool {
         claims[queue] = nil
+        return group.remove(queue) != nil && group.isEmpty
     }
 
     /// Ends the trial; returns the claims that have survived, and the queues whose suspects were not tried.
@@ -103,13 +107,6 @@ package struct CrashTrial: Sendable {
 
     /// How suspects are handled that are not tried.
     var rule: TrialRule { isOver && !isActive ? .over(deaths: deaths) : .waits }
-
-    /// Forgets all but how many processes have ended.
-    mutating func forget() {
-        let deaths = deaths
-        self = Self()
-        self.deaths = deaths
-    }
 
     /// Returns once whether a queue starts a suspect after the trial has ended.
     mutating func isLate(_ queue: QueueID) -> Bool { !late.isEmpty && late.remove(queue) != nil }
@@ -163,10 +160,8 @@ extension SchedulerStateMachine {
 
     /// Removes a queue whose suspect has returned, or was not started.
     mutating func leaveTrial(_ queue: QueueID) {
-        guard trial.group.contains(queue) else { return }
-        trial.left(queue)
         // The end of this part is none of the next one's, for which outcomes may have to be written.
-        if trial.group.isEmpty, !mutant("part of a trial") { endTrialLater() }
+        if trial.left(queue), !mutant("part of a trial") { endTrialLater() }
     }
 
     private mutating func endTrialLater() {

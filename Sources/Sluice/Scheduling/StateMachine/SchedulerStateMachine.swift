@@ -257,9 +257,7 @@ package struct SchedulerStateMachine {
 
     /// Forgets everything but the sync of earlier writes, and how many processes have ended.
     private mutating func forget() {
-        let sync = agenda.deadlines.time(of: .sync)
-        var trial = trial
-        trial.forget()
+        let (sync, trial) = (agenda.deadlines.time(of: .sync), CrashTrial(after: trial))
         self = Self(concurrency: concurrency, triesSuspects: triesSuspects)
         self.trial = trial
         agenda.deadlines.set(.sync, at: sync)
