@@ -1002,7 +1002,8 @@ BEGIN
 END
 $$;
 
--- Puts a dead letter back at its old place, with no attempt spent and no expiry; returns whether there was one.
+-- Puts a dead letter back at its old place, due at once, with no attempt spent and no expiry; returns whether there was
+-- one.
 CREATE FUNCTION sluice_requeue(action bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET jit = off SET enable_seqscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$

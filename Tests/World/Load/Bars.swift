@@ -13,7 +13,7 @@ struct Bars {
         holds[queue, default: [:]][hold] = Bar(since: time)
     }
 
-    mutating func end(_ hold: HoldID, on queue: QueueName) { holds[queue]?[hold] = nil }
+    mutating func end(_ hold: HoldID) { for queue in holds.keys { holds[queue]?[hold] = nil } }
     mutating func close(_ gate: GateName, at time: Duration) { gates[gate] = Bar(since: time) }
     mutating func open(_ gate: GateName) { gates[gate] = nil }
 

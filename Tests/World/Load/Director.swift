@@ -124,8 +124,15 @@ struct Director: Sendable {
         judge.willEndActs(process)
         let ending = Task(executorPreference: process.executor) {
             do {
-                for hold in try await broker.holds() { try await broker.endHold(hold.id) }
-                for gate in [Operator.gate, Role.gate] { try await broker.openGate(gate, isPersistent: true) }
+                for hold in try await broker.holds() {
+                    // One that has begun since the others ended.
+                    judge.holdEnds(hold.id)
+                    try await broker.endHold(hold.id)
+                }
+                for gate in [Operator.gate, Role.gate] {
+                    judge.gateOpens(gate)
+                    try await broker.openGate(gate, isPersistent: true)
+                }
                 try await broker.purgeDeadLetters(cause: .expired)
                 if isParked { try await broker.retryNow() }
                 let count = try await broker.requeueAll(.all)

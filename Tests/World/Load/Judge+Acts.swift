@@ -41,7 +41,7 @@ extension Judge {
         }
     }
 
-    func holdEnds(_ hold: HoldID, on queue: QueueName) { bars.end(hold, on: queue) }
+    func holdEnds(_ hold: HoldID) { bars.end(hold) }
     func gateClosed(_ gate: GateName) { bars.close(gate, at: world.now) }
     func gateOpens(_ gate: GateName) { bars.open(gate) }
 
@@ -68,8 +68,8 @@ extension Judge {
     /// All acts are taken back, and dead letters run without an end.
     func willEndActs(_ process: SimulatedProcess) {
         bars = Bars()
-        // A dead letter that is put back is no suspect.
-        kills = [:]
+        // A dead letter that is put back is no suspect, and has the place that it had.
+        (kills, fronts) = ([:], [:])
         willRetryNow(process)
         for number in lines.keys { lines[number]?.facts.expiresAt = nil }
     }

@@ -8,6 +8,8 @@ extension Judge {
     private static let searches = 9
     /// How long suspects are tried for, less what it takes to see a death.
     private static let trial: Duration = .seconds(4)
+    /// How long those may take that are tried together.
+    private static let trialPart: Duration = .milliseconds(990)
 
     /// A handler is about to end its process.
     func willDie(_ run: Run) {
@@ -32,11 +34,13 @@ extension Judge {
         guard plan.countsDeaths, let death = kills[run.note.line]?.last, world.now < death + Self.trial,
             lines[run.note.line]?.runs.last?.start ?? .zero <= death
         else { return }
-        let beside = active.values.joined().filter { other in
-            other.process === run.process
-                && !(lines[other.note.line]?.runs ?? []).contains(where: \.process.isDead)
+        let own = active.values.joined().filter { $0.process === run.process }
+        func isTried(_ other: Run) -> Bool {
+            (lines[other.note.line]?.runs ?? []).contains(where: \.process.isDead)
         }
-        if let other = beside.first {
+        // One that does not return ends the trial of those behind it.
+        if own.contains(where: { isTried($0) && world.now - $0.start > Self.trialPart }) { return }
+        if let other = own.first(where: { !isTried($0) }) {
             report(run, "has ended its process, and is tried beside line \(other.note.line)")
         }
     }
@@ -46,7 +50,11 @@ extension Judge {
     /// All that wait in a queue may become dead letters.
     func failedWhole(_ queue: QueueName) {
         failedAt[queue] = world.now
-        for (number, line) in lines where line.note.queue == queue { takeOutOfOrder(number) }
+        for (number, line) in lines where line.note.queue == queue {
+            takeOutOfOrder(number)
+            // A dead letter that is put back is due at once.
+            lines[number]?.facts.notBefore = nil
+        }
     }
 
     /// Whether a line that is enqueued now may be among those that fail with another.

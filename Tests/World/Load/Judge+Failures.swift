@@ -61,8 +61,14 @@ extension Judge {
     func skipped(_ skip: HeadSkip, _ queue: QueueName, _ parked: Parking?, _ process: SimulatedProcess) {
         endTaking(process)
         if case .skipped(let id) = skip {
-            let number = lines.first { $0.value.id == id.rawValue }?.key
-            if let number { takeOutOfOrder(number) } else { skippedEarly.insert(id.rawValue) }
+            if let number = lines.first(where: { $0.value.id == id.rawValue })?.key {
+                takeOutOfOrder(number)
+            } else {
+                skippedEarly.insert(id.rawValue)
+                // It may be any whose number nobody knows.
+                let unknown = lines.filter { $0.value.id == nil && $0.value.note.queue == queue }
+                for number in unknown.keys { takeOutOfOrder(number) }
+            }
             guard let parked, world.now > parked.since + Self.slack, disturbedAt < parked.since else {
                 return
             }

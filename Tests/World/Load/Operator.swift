@@ -73,7 +73,7 @@ struct Operator {
         await life.process.pause(length)
         let status = try await broker.status(of: queue)
         judge.check(status, under: hold)
-        judge.holdEnds(hold, on: queue)
+        judge.holdEnds(hold)
         world.note("ends hold \(hold) on \(queue)")
         try await broker.endHold(hold)
     }

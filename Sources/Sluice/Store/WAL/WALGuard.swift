@@ -226,6 +226,10 @@ final class WALGuard {
 
     private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws -> Checkpoint {
         let deadline = place.now + patience
+        var isRetaken = false
+        // Nothing was committed since it was released, when no other checkpoint was under way. Two processes
+        // that wait for each other's pins would never copy the WAL.
+        defer { if isRetaken, !mutant("pin of a checkpoint") { pin.release() } }
         let result = try connection.checkpoint(mode) { [self] in
             if pin.isHeld {
                 // The pin may be the obstacle, and no other checkpoint is under way now.
@@ -237,7 +241,10 @@ final class WALGuard {
                 return true
             }
             // It continues, perhaps without the write lock.
-            do { try hold() } catch { connection.interrupt() }
+            do {
+                try hold()
+                isRetaken = true
+            } catch { connection.interrupt() }
             return false
         }
         return ended(result)
