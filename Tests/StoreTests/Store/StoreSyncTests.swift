@@ -210,4 +210,29 @@ struct StoreSyncTests {
         #expect(try await store.actionCount() == 4)
         await store.close()
     }
+
+    @Test("G9: of two processes whose syncs have failed, one clears the log while the other does nothing")
+    func twoClear() async throws {
+        let (file, clock) = (try TemporaryFile(), ManualClock())
+        let disks = [try FaultyDisk(), try FaultyDisk()]
+        var stores: [StoreFixture] = []
+        for (number, disk) in disks.enumerated() {
+            let store = try await StoreFixture.process(Int64(number + 1), on: file, clock: clock) {
+                $0.file.vfs = disk.name
+                $0.file.lockTimeout = .milliseconds(200)
+            }
+            stores.append(store)
+            try await store.store.add("before")
+        }
+        let reader = try stores[0].connect()
+        try reader.beginDeferred()
+        _ = try reader.prepare("SELECT count(*) FROM sluice_actions").hasRow()
+        for (disk, fixture) in zip(disks, stores) {
+            disk.failSyncs(1)
+            #expect(await refusal { try await fixture.store.add("unknown") } == .unknownCommit)
+        }
+        reader.rollback()
+        try await stores[1].store.add("after")
+        for fixture in stores { await fixture.store.close() }
+    }
 }

@@ -130,8 +130,10 @@ struct Director: Sendable {
                     try await broker.endHold(hold.id)
                 }
                 for gate in [Operator.gate, Role.gate] {
+                    let turn = judge.orders.begin("gate \(gate)")
                     judge.gateOpens(gate)
                     try await broker.openGate(gate, isPersistent: true)
+                    _ = judge.orders.end("gate \(gate)", turn)
                 }
                 try await broker.purgeDeadLetters(cause: .expired)
                 if isParked { try await broker.retryNow() }

@@ -126,7 +126,8 @@ extension Judge {
     func willPutBack(_ note: Note, to queue: QueueName) -> Int {
         let now = world.now
         lines[note.line]?.facts.removal = .possible
-        // It waits for no retry any more.
+        // It waits for no retry any more, and is no suspect.
+        kills[note.line] = nil
         lines[note.line]?.facts.retryNowAt = now
         lines[note.line]?.id = nil
         return frontMayChange(of: queue)

@@ -53,8 +53,8 @@ extension Judge {
     private func isRunning(_ line: Line) -> Bool {
         guard let last = line.runs.last else { return true }
         guard let end = last.end else { return true }
-        let isRecent = world.now < max(end, disturbedAt) + Self.slack
-        return isRecent || last.process.isDead || last.process.hasFaultyDisk
+        let isRecent = world.now < max(end, disturbedAt, thaw(of: last.process)) + Self.slack
+        return isRecent || last.process.isDead || last.process.isFrozen || last.process.hasFaultyDisk
             || hasLost(last.process, since: last.start)
     }
 }

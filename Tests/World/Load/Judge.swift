@@ -239,8 +239,12 @@ final class Judge: @unchecked Sendable {
 
     /// Whether what a process begins now was claimed after a time.
     func isClaimed(by process: SimulatedProcess, after time: Duration) -> Bool {
-        let thawed = (silences[ObjectIdentifier(process)] ?? []).map(\.to).max() ?? .zero
-        return world.now > max(time, thawed) + Self.slack
+        world.now > max(time, thaw(of: process)) + Self.slack
+    }
+
+    /// When a process was last silent.
+    func thaw(of process: SimulatedProcess) -> Duration {
+        (silences[ObjectIdentifier(process)] ?? []).map(\.to).max() ?? .zero
     }
 
     func died(_ process: SimulatedProcess) {

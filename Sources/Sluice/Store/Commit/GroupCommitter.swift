@@ -266,10 +266,11 @@ final class GroupCommitter {
 
     /// Copies and truncates the WAL after a failed sync.
     ///
-    /// It holds the write lock half of the time at most, while it waits for readers.
+    /// It waits for readers with the write lock, longer each time: an idle process of the engine must find it
+    /// waiting for its pin.
     private func clearWAL(within timeout: Duration) throws {
         let deadline = place.now + timeout
-        let patience = min(max(timeout, .milliseconds(1)), WALGuard.patience)
+        var patience = min(max(timeout, .milliseconds(1)), WALGuard.patience)
         connection.setBusyTimeout(patience)
         while try withReserve({
             try walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)
@@ -278,6 +279,13 @@ final class GroupCommitter {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
             connection.pause(WALGuard.patience)
+            guard !mutant("long clearing") else { continue }
+            patience = min(
+                patience * 2,
+                WALGuard.longestPatience,
+                max(deadline - place.now, .milliseconds(1))
+            )
+            connection.setBusyTimeout(patience)
         }
         // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
         if !mutant("synced cut") { try connection.syncWAL() }

@@ -27,6 +27,8 @@ internal import SluiceSQLite
 final class WALGuard {
     /// How long a checkpoint waits for readers and for the pins of others, with the write lock held.
     static let patience: Duration = .milliseconds(20)
+    /// How long one waits at most after a failed sync: for two calls of ``rest()`` in another process.
+    static let longestPatience: Duration = .milliseconds(2_500)
     /// How long checkpoints do not wait after one has waited in vain; doubled for a reader that never ends.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
