@@ -61,15 +61,17 @@ struct Main {
         until isOver: (Int) -> Bool
     ) -> Never {
         var tally = (worlds: 0, runs: 0, failed: [UInt64]())
+        var disturbances = Director.Tally()
         while !isOver(tally.worlds) {
             let seed = first &+ UInt64(tally.worlds)
             let result = isOnServer ? playOnServer(seed, changes, mode) : play(seed, changes, mode)
+            disturbances += result.disturbances
             (tally.worlds, tally.runs) = (tally.worlds + 1, tally.runs + result.runs)
             if !result.violations.isEmpty { tally.failed.append(seed) }
         }
         let seeds = tally.failed.map { "\($0)" }.joined(separator: ", ")
         say(
-            "\(tally.worlds) worlds, \(tally.runs) runs"
+            "\(tally.worlds) worlds, \(tally.runs) runs" + (isOnServer ? "" : ", \(disturbances)")
                 + (tally.failed.isEmpty ? "; all kept their promises" : "; failed: seeds \(seeds)")
         )
         exit(tally.failed.isEmpty ? 0 : 1)
@@ -79,7 +81,7 @@ struct Main {
         do { try FileManager.default.removeItem(at: folder) } catch { say("\(folder.path) stays: \(error)") }
     }
 
-    private typealias Result = (violations: [String], runs: Int)
+    private typealias Result = (violations: [String], runs: Int, disturbances: Director.Tally)
 
     private static func prepare<Plan: ShrinkablePlan>(
         _ seed: UInt64,
@@ -102,7 +104,7 @@ struct Main {
         let judge = director.judge
         let facts = "\(plan); \(judge.runCount) runs, \(director.server.callCount) calls"
         show(world, facts, judge.violations)
-        return (judge.violations, judge.runCount)
+        return (judge.violations, judge.runCount, Director.Tally())
         #else
         say("server: this build has no trait PostgreSQL")
         exit(2)
@@ -140,6 +142,6 @@ struct Main {
         nonisolated(unsafe) var tally = Director.Tally()
         world.run { tally = await director.run() }
         show(world, "\(plan); \(tally), \(judge.runCount) runs", judge.violations, path: path)
-        return (judge.violations, judge.runCount)
+        return (judge.violations, judge.runCount, tally)
     }
 }

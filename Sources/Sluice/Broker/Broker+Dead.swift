@@ -41,8 +41,8 @@ extension Broker {
 
     /// Puts a dead letter back at its old place, with no attempt spent; returns whether there was one.
     ///
-    /// Its expiry and its scheduled time are dropped: it is due at once. The queue's depth limit does not apply. Throws
-    /// ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
+    /// It is due at once: its expiry and its scheduled time are dropped. The queue's depth limit does not
+    /// apply. Throws ``SluiceError/Code/sortKeyMismatch`` when the queue now has another type of sort key.
     @discardableResult
     public func requeue(_ action: ActionID) async throws(SluiceError) -> Bool {
         try await perform(.requeue(action)).outcome == .done

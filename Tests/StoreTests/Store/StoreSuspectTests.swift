@@ -300,4 +300,27 @@ struct StoreSuspectTests {
     }
 
     #endif
+
+    @Test("G7: a claim under way when a death is found starts no suspect beside others")
+    func deathDuringClaim() async throws {
+        let (file, clock) = (try TemporaryFile(), ManualClock())
+        let a = try await StoreFixture.process(1, on: file, clock: clock)
+        let b = try await StoreFixture.process(2, on: file, clock: clock)
+        try await a.store.add([ActionDraft("1"), ActionDraft("2", in: "r")])
+        for queue in ["q", "r"] as [QueueName] { _ = try await a.store.take(queue) }
+        let (first, second) = (try await b.store.queueID("q"), try await b.store.queueID("r"))
+        await a.store.close()
+        try b.killRunner(1)
+        let known = b.commits.elements.last?.deaths ?? 0
+        let found = try await b.store.write(sync: .later) {
+            try $0.registry.takeOffDead()
+            return try $0.claims.claim(.init(queue: first, trial: .over(deaths: known)), by: Admission())
+        }
+        #expect(found.word == "awaitsTrial")
+        #expect(b.commits.elements.last?.deaths == known + 1)
+        for (deaths, word) in [(known, "awaitsTrial"), (known + 1, "claimed")] {
+            let request = ClaimRequest(queue: second, trial: .over(deaths: deaths))
+            #expect(try await b.store.claim(request, by: Admission()).word == word)
+        }
+    }
 }

@@ -16,9 +16,24 @@ struct Director: Sendable {
     }
 
     /// What was done.
-    struct Tally: Sendable {
+    struct Tally: Sendable, CustomStringConvertible {
         var (kills, freezes, powerLosses, lostWrites) = (0, 0, 0, 0)
         var (jumps, diskFaults, suspensions) = (0, 0, 0)
+
+        static func += (total: inout Tally, one: Tally) {
+            total.kills += one.kills
+            total.freezes += one.freezes
+            total.powerLosses += one.powerLosses
+            total.lostWrites += one.lostWrites
+            total.jumps += one.jumps
+            total.diskFaults += one.diskFaults
+            total.suspensions += one.suspensions
+        }
+
+        var description: String {
+            "\(kills) kills, \(freezes) freezes, \(powerLosses) losses of power with \(lostWrites) writes, "
+                + "\(jumps) jumps of clocks, \(diskFaults) faults of disks, \(suspensions) suspensions"
+        }
     }
 
     /// A place of a process, which has one life after the other.
@@ -199,8 +214,9 @@ struct Director: Sendable {
     }
 }
 
-/// The file as another process of the world reads it, opened once: most of a short read is SQLite's reading of
-/// the schema.
+/// The file as another process of the world reads it.
+///
+/// Opened once: most of a short read is SQLite's reading of the schema.
 // Used by the one thread of the world that runs.
 final class OpenFile: @unchecked Sendable {
     private let path: String

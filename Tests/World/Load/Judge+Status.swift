@@ -54,7 +54,8 @@ extension Judge {
         guard let last = line.runs.last else { return true }
         guard let end = last.end else { return true }
         let isRecent = world.now < max(end, disturbedAt, thaw(of: last.process)) + Self.slack
+        // A process that is suspended writes nothing.
         return isRecent || last.process.isDead || last.process.isFrozen || last.process.hasFaultyDisk
-            || hasLost(last.process, since: last.start)
+            || plan.faults.contains(.suspend) || hasLost(last.process, since: last.start)
     }
 }

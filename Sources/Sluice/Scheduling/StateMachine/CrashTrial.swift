@@ -89,7 +89,7 @@ package struct CrashTrial: Sendable {
         if group.contains(queue) { claims[queue] = claim }
     }
 
-    /// Removes a queue whose suspect has returned, or was not started; returns whether it was the group's last.
+    /// Removes a queue whose suspect has returned, or was not started; returns whether that was the last one.
     mutating func left(_ queue: QueueID) -> Bool {
         claims[queue] = nil
         return group.remove(queue) != nil && group.isEmpty

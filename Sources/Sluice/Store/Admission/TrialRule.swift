@@ -2,7 +2,7 @@
 package enum TrialRule: Hashable, Sendable {
     /// Such heads start beside others.
     case none
-    /// Such heads start beside others, unless a process has ended since the scheduler heard of `deaths` of them.
+    /// Such heads start beside others, unless more processes have ended than the scheduler knows of.
     case over(deaths: Int)
     /// Such a head waits for its trial.
     case waits

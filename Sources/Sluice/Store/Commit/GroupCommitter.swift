@@ -279,7 +279,6 @@ final class GroupCommitter {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
             connection.pause(WALGuard.patience)
-            guard !mutant("long clearing") else { continue }
             patience = min(
                 patience * 2,
                 WALGuard.longestPatience,

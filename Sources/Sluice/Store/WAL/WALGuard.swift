@@ -65,6 +65,8 @@ final class WALGuard {
     private var waitInterval = firstWaitInterval
     /// Whether the pin was taken in the open transaction.
     private var isFresh = false
+    /// Whether a checkpoint that had waited in vain took the pin again.
+    private var isRetaken = false
     /// Whether another checkpoint was under way at the last call of ``rest()``.
     private var hasWaited = false
 
@@ -178,6 +180,11 @@ final class WALGuard {
 
     /// Copies and truncates the WAL, and waits so long for readers, with the write lock held.
     func truncate(within patience: Duration) throws -> Checkpoint {
+        let wasHeld = pin.isHeld
+        isRetaken = false
+        // Nothing was committed since the pin was taken here, or was released while no other checkpoint was
+        // under way. Processes that kept such pins would wait for each other.
+        defer { if !wasHeld || isRetaken, !mutant("pin of a checkpoint") { pin.release() } }
         _ = try copyAhead()
         return try checkpoint(.truncate, patience)
     }
@@ -228,10 +235,6 @@ final class WALGuard {
 
     private func checkpoint(_ mode: Checkpoint.Mode, _ patience: Duration) throws -> Checkpoint {
         let deadline = place.now + patience
-        var isRetaken = false
-        // Nothing was committed since it was released, when no other checkpoint was under way. Two processes
-        // that wait for each other's pins would never copy the WAL.
-        defer { if isRetaken, !mutant("pin of a checkpoint") { pin.release() } }
         let result = try connection.checkpoint(mode) { [self] in
             if pin.isHeld {
                 // The pin may be the obstacle, and no other checkpoint is under way now.
