@@ -17,6 +17,8 @@ extension Judge {
     func endTaking(_ process: SimulatedProcess) {
         for taking in takings where taking.process === process {
             _ = frontHasChanged(of: taking.queue, taking.turn)
+            // What it took may have parked the queue since the act began.
+            parkings[taking.queue] = nil
         }
         takings.removeAll { $0.process === process }
     }
