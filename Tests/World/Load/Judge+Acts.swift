@@ -117,7 +117,7 @@ extension Judge {
     /// Any line of a queue may have been taken out.
     func mayBeTaken(from queue: QueueName) {
         for (number, line) in lines
-        where (line.facts.queue ?? line.note.queue) == queue
+        where ((line.facts.queue ?? line.note.queue) == queue || line.facts.mayHaveMoved)
             && line.facts.removal == .none
         {
             takeOutOfOrder(number)

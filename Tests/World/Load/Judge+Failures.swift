@@ -42,8 +42,9 @@ extension Judge {
 
     func parked(_ run: Run) {
         takeOutOfOrder(run.note.line)
-        // An attempt whose end is not stored parks nothing.
-        guard !run.process.hasFaultyDisk, retrying.isEmpty else { return }
+        // An attempt whose end is not stored parks nothing, and a move that waits for its end takes it away.
+        let isMoved = lines[run.note.line]?.facts.mayHaveMoved == true
+        guard !isMoved, !run.process.hasFaultyDisk, retrying.isEmpty else { return }
         parkings[run.queue] = Parking(
             line: run.note.line,
             id: run.id,
