@@ -266,8 +266,8 @@ final class GroupCommitter {
 
     /// Copies and truncates the WAL after a failed sync.
     ///
-    /// It waits for readers with the write lock, longer each time: an idle process of the engine must find it
-    /// waiting for its pin.
+    /// It holds the write lock half of the time at most, while it waits for readers: longer each time, as an
+    /// idle process of the engine must find it waiting for its pin.
     private func clearWAL(within timeout: Duration) throws {
         let deadline = place.now + timeout
         var patience = min(max(timeout, .milliseconds(1)), WALGuard.patience)
@@ -278,7 +278,7 @@ final class GroupCommitter {
             guard place.now < deadline else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
-            connection.pause(WALGuard.patience)
+            connection.pause(min(patience, deadline - place.now))
             patience = min(
                 patience * 2,
                 WALGuard.longestPatience,
