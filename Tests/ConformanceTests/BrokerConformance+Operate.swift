@@ -235,6 +235,15 @@ extension BrokerConformance {
         try await drain(broker)
         #expect(log.elements == ["b"])
         try await #expect(broker.deadLetters().map(\.cause) == [.expired])
+        // One that is put back is due at once, whatever its time was.
+        var options = EnqueueOptions(expiresAt: now.addingTimeInterval(60))
+        options.notBefore = now.addingTimeInterval(3_600)
+        let scheduled = try await broker.enqueue(Note("c", in: "later"), options).id
+        engine.clock.advance(by: .seconds(61))
+        try await drain(broker)
+        try await #expect(broker.requeue(scheduled))
+        try await drain(broker)
+        #expect(log.elements == ["b", "c"])
     }
 
     func queueExpiry(_ broker: Broker) async throws {
