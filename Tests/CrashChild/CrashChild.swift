@@ -121,7 +121,7 @@ final class Log: Sendable {
     }
 
     func append(_ line: String) throws {
-        try handle.write(contentsOf: Data("\(run) \(line)\n".utf8))
+        try handle.write(contentsOf: WholeLine.bytes("\(run) \(line)"))
     }
 }
 

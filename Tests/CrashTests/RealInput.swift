@@ -32,7 +32,8 @@ enum LoggingHandler {
     /// how many it answers no more; a negative number is never.
     ///
     /// A handler of a killed process reads on what it had been sent. The lock keeps the next one waiting
-    /// until it has ended, as an application's own log would need it too.
+    /// until it has ended, as an application's own log would need it too. Why its lines are filled up:
+    /// ``WholeLine``.
     static let text = """
         import fcntl, json, os, random, sys
         path, run, seed, rate, left = *sys.argv[1:5], int(sys.argv[5])
@@ -49,7 +50,7 @@ enum LoggingHandler {
             fails = random.Random(f"{seed} {key} {attempt}").random() < float(rate)
             outcome = "retry" if fails else "success"
             fields = [run, r["queue"], r["id"], key, attempt, r["payload"]["sentAt"], outcome]
-            os.write(log, ("\\t".join(map(str, fields)) + "\\n").encode())
+            os.write(log, "\\t".join(map(str, fields)).encode().ljust(256, b"\\n"))
             tell(2, "delivered\\n")
             tell(1, json.dumps({"id": r["id"], "outcome": outcome}) + "\\n")
 

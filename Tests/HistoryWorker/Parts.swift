@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Sluice
 import Synchronization
+import TestSupport
 
 /// A file to which each line is added in one write, so that a kill leaves whole lines.
 final class History: Sendable {
@@ -17,7 +18,7 @@ final class History: Sendable {
     }
 
     func append(_ line: String) {
-        let bytes = Array("\(line)\n".utf8)
+        let bytes = WholeLine.bytes(line)
         // A history that cannot be written is found by the checker, which misses what it should say.
         _ = write(descriptor, bytes, bytes.count)
     }

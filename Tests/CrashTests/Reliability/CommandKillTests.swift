@@ -53,7 +53,7 @@ import Testing
         esac
         sleep 0.0$((SLUICE_ID % 7))
         kill -KILL $child; wait $child
-        echo "$SLUICE_QUEUE $SLUICE_ID" >> "$dir/done"
+        printf '%-63s\\n' "$SLUICE_QUEUE $SLUICE_ID" >> "$dir/done"
         """
 
     private static let python = """
@@ -79,7 +79,7 @@ import Testing
             if not (r["payload"].startswith("begin") and r["payload"].endswith("end")):
                 open(log + "/violations", "a").write(f"part {r['id']}\\n")
             time.sleep(r["id"] % 3 / 1000)
-            open(log + "/done", "a").write(f"{r['queue']} {r['id']}\\n")
+            open(log + "/done", "a").write(f"{r['queue']} {r['id']}".ljust(64, "\\n"))
             os.write(1, (json.dumps({"id": r["id"], "outcome": "success"}) + "\\n").encode())
         """
 
