@@ -1,3 +1,4 @@
+internal import Dispatch
 package import SluiceTestKit
 
 /// A log of nothing is a signal: a handler waits for it, and a test lets it happen; it goes on counting.
@@ -21,11 +22,20 @@ extension EventLog where Element == Void {
 
 /// Returns when a condition holds that no event tells of; throws when the task is cancelled.
 ///
-/// It gives its thread away between two looks. If the condition never holds, ``Watched`` ends the run.
+/// It gives its thread away between two looks, and soon looks once a millisecond, so that the tests beside it
+/// have the processor. If the condition never holds, ``Watched`` ends the run.
 package func until(_ condition: () async throws -> Bool) async throws {
+    var looks = 0
     while try await !condition() {
         try Task.checkCancellation()
-        await Task.yield()
+        looks += 1
+        if looks <= 100 { await Task.yield() } else { await millisecond() }
+    }
+}
+
+private func millisecond() async {
+    await withCheckedContinuation { continuation in
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
     }
 }
 

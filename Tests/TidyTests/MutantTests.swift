@@ -9,8 +9,9 @@ struct MutantTests {
         let table = script.split(separator: "\n").compactMap { line in
             line.wholeMatch(of: #/([a-z].*[a-z]) {2,}[A-Za-z]+/#).map { String($0.1) }
         }
-        let guards = Repository.swiftSources.filter { $0.path.hasPrefix("Sources/") }.flatMap(\.lines)
-            .flatMap { $0.text.matches(of: #/mutant\("([^"]+)"\)/#).map { String($0.1) } }
+        let lines = Repository.swiftSources.filter { $0.path.hasPrefix("Sources/") }.flatMap(\.lines)
+        let guards = lines.lazy.map(\.text).filter { $0.contains("mutant(") }
+            .flatMap { $0.matches(of: #/mutant\("([^"]+)"\)/#).map { String($0.1) } }
         #expect(!guards.isEmpty && guards.sorted() == table.sorted())
     }
 }

@@ -128,13 +128,19 @@ struct SQLLockTests {
         let log = EventLog<String>()
         try broker.routeNotes("notes", to: log)
         let count = "SELECT count(*) FROM sluice_actions;"
-        let large = String(repeating: "x", count: 4_000_000)
         try await running(broker) {
             try await broker.enqueue(Note("kept", in: "unrouted"))
             try await OpenShell.with(path) { shell in
                 try await #expect(shell.run("BEGIN; \(count)") == ["1"])
                 // More than the log is cut to.
-                for _ in 0..<18 { try await broker.enqueue(Note(large, in: "unrouted")) }
+                for _ in 0..<18 {
+                    _ = try site.rows(
+                        """
+                        INSERT INTO sluice_actions (queue, kind, payload)
+                        VALUES ('unrouted', 'note', json_object('text', hex(zeroblob(2000000))))
+                        """
+                    )
+                }
                 try await broker.enqueue(Note("runs"))
                 _ = try await log.wait(forCount: 1)
                 try await passing(site) { try await broker.fileEngine.store.health().pinnedPageCount > 0 }
