@@ -22,7 +22,10 @@ struct SeveralProcessesTests {
         let ids = try await site.enqueue(600, lanes: 12)
         let (victim, others) = (WorkerSite.Worker(), [WorkerSite.Worker(), WorkerSite.Worker()])
         try await withThrowingTaskGroup(of: TerminationStatus.self) { group in
-            group.addTask { try await site.run(victim, "victim", lease: 30_000, until: "stop") }
+            // Alone it would take half a minute: it is not through by its kill, however busy the machine is.
+            group.addTask {
+                try await site.run(victim, "victim", lease: 30_000, until: "stop", pause: 200)
+            }
             // The others could have run everything before it begins.
             _ = try await victim.lines.wait(forCount: 1)
             for (number, other) in others.enumerated() {
