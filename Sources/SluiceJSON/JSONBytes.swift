@@ -5,7 +5,7 @@ enum JSONBytes {
 
     /// Returns the index of the first quote, backslash or control character, which need escapes, or `end`.
     ///
-    /// Eight bytes at a time: vectors take half as long in a release build, and sixty times as long in another.
+    /// Eight bytes at a time: vectors take half as long in a release build, and sixty times in a debug build.
     @inline(__always)
     static func firstSpecial(in bytes: UnsafePointer<UInt8>, from start: Int, to end: Int) -> Int {
         let raw = UnsafeRawPointer(bytes)

@@ -157,7 +157,7 @@ import Testing
     @Test("G2: more than one transaction takes in is due at a start, the first of them last")
     func many() async throws {
         // It makes 5,000 commits.
-        let fixture = try await StoreFixture { $0.durability = .relaxed }
+        let fixture = try await StoreFixture(adjust: { $0.file.durability = .relaxed })
         let now = fixture.clock.now
         try await fixture.store.add(
             (1...2_500).map {
