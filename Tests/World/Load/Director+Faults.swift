@@ -58,6 +58,7 @@ extension Director {
         case .clock:
             let far: Duration = .seconds(plan.jumpsFar ? [-3_600, 0, 3_600][world.random.below(3)] : 0)
             process.clockOffset += far + .milliseconds(world.random.below(10_000) - 5_000)
+            judge.noteClock(process.clockOffset)
             tally.jumps += 1
         case .failSyncs, .failSyncsLong, .fullDisk:
             breakDisk(fault, process)

@@ -71,6 +71,7 @@ struct Director: Sendable {
         let offset: Duration =
             seat.process?.clockOffset
             ?? (plan.faults.contains(.clock) ? .milliseconds(world.random.below(2_000)) : .zero)
+        judge.noteClock(offset)
         let process = SimulatedProcess(world, name, clockOffset: offset)
         process.connect()
         (seat.process, seat.broker) = (process, nil)
@@ -107,15 +108,17 @@ struct Director: Sendable {
         judge.isQuiet = true
         let bound = world.now + .seconds(600)
         var second = 0
+        var hasEndedActs = plan.acts.isEmpty
         while world.now < bound {
             await pause(.seconds(1))
             second += 1
             for (index, seat) in seats.enumerated() where seat.process?.isDead == true { begin(index, seat) }
             if second % 5 == 1 {
                 checkDeadLetters()
-                for seat in seats { await endActs(seat) }
+                for seat in seats where await endActs(seat) { hasEndedActs = true }
             }
-            if judge.mayAllBeOver, isDrained() { break }
+            // A hold may be left on a queue that has drained.
+            if hasEndedActs, judge.mayAllBeOver, isDrained() { break }
         }
         if world.now < bound { await ping(seats) } else { await noteStatuses(seats) }
         // The last of the processes to close the file is one of theirs.
@@ -129,11 +132,11 @@ struct Director: Sendable {
         }
     }
 
-    /// Takes back what operators have done, and has dead letters run.
-    private func endActs(_ seat: Seat) async {
+    /// Takes back what operators have done, and has dead letters run; returns whether it has.
+    private func endActs(_ seat: Seat) async -> Bool {
         guard !plan.acts.isEmpty, let broker = seat.broker, let process = seat.process, !process.isFrozen,
             !process.isDead
-        else { return }
+        else { return false }
         // One whose parking action is gone goes on by itself.
         let isParked = judge.mayBeParked
         judge.willEndActs(process)
@@ -154,10 +157,15 @@ struct Director: Sendable {
                 if isParked { try await broker.retryNow() }
                 let count = try await broker.requeueAll(.all)
                 if count > 0 { process.world.note("puts \(count) dead letters back") }
-            } catch { process.world.note("acts are not ended: \(error)") }
+                return true
+            } catch {
+                process.world.note("acts are not ended: \(error)")
+                return false
+            }
         }
-        await ending.value
+        let hasEnded = await ending.value
         judge.triedAgain(process)
+        return hasEnded
     }
 
     /// Has the trace say why queues have not drained, as each broker sees it.

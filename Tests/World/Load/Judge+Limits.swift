@@ -28,7 +28,7 @@ extension Judge {
     func checkTimes(_ run: Run) {
         guard let line = lines[run.note.line] else { return }
         let wall = run.process.clock.wallMicroseconds
-        let tolerance: Int64 = plan.hasOneClock ? 0 : 12_000_000
+        let tolerance = clockSpread
         if let time = line.facts.notBefore, wall + tolerance < time {
             report(run, "runs \((time - wall) / 1_000) ms before its time")
         }

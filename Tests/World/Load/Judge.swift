@@ -70,6 +70,8 @@ final class Judge: @unchecked Sendable {
     var takings: [Taking] = []
     /// Actions that were skipped before the judge knew whose they are.
     var skippedEarly: Set<Int64> = []
+    /// The offsets of all clocks so far: what one has enqueued for a time, another runs at that of its own.
+    private var clockOffsets: ClosedRange<Duration>?
     /// Processes in the midst of having all tried again.
     var retrying: [SimulatedProcess] = []
     /// Of each line, when it has ended its process.
@@ -114,7 +116,18 @@ final class Judge: @unchecked Sendable {
     }
 
     /// - Parameter id: `nil` if who has enqueued it does not know.
+    func noteClock(_ offset: Duration) {
+        let known = clockOffsets ?? offset...offset
+        clockOffsets = min(known.lowerBound, offset)...max(known.upperBound, offset)
+    }
+
+    /// How much two clocks may have differed, in microseconds.
+    var clockSpread: Int64 {
+        clockOffsets.map { Int64(($0.upperBound - $0.lowerBound) / .microseconds(1)) } ?? 0
+    }
+
     func acknowledge(_ note: Note, _ id: ActionID?) {
+        world.note("stores line \(note.line)" + (id.map { " as action \($0)" } ?? "") + " in \(note.queue)")
         if let id { know(note, id.rawValue) }
         lines[note.line]?.isAcknowledged = true
         lines[note.line]?.acknowledgedAt = world.now
