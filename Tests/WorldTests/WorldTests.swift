@@ -10,7 +10,7 @@ import Testing
 @Suite("Worlds by seed", .watched(minutes: 30)) struct WorldTests {
     @Test("G1 to G11: nothing is lost, doubled, late or out of order, whatever processes and disk suffer")
     func worlds() async throws {
-        let answer = try await WorldProgram.run(count: 12, seedIn: "SLUICE_SEED")
+        let answer = try await WorldProgram.run(count: 40, seedIn: "SLUICE_SEED")
         #expect(answer.status == 0, "\(answer.text)")
     }
 

@@ -11,7 +11,7 @@ import Testing
 /// `SLUICE_FAULT_POINTS` sets how many points there are of each kind, 0 for all; `SLUICE_SEED` chooses them.
 /// Of the 180,000 allocations all is ``allocations``: they would take hours.
 @Suite("Faults", .watched(minutes: 60)) struct FaultTests {
-    private static let points = Reliability.number("SLUICE_FAULT_POINTS") ?? 3
+    private static let points = Reliability.number("SLUICE_FAULT_POINTS", usually: 3, short: 2)
     private static let allocations = 2_000
     private static let kinds = [
         "read", "write", "room", "truncate", "sync", "size", "lock", "map", "map-lock", "open", "delete",

@@ -18,7 +18,7 @@ struct BrokerModelTests {
         try await check(
             .memory,
             discipline,
-            runs: Reliability.number("SLUICE_MODEL_RUNS", usually: 120, short: 20)
+            runs: Reliability.number("SLUICE_MODEL_RUNS", usually: 120, short: 12)
         )
     }
 
@@ -30,7 +30,7 @@ struct BrokerModelTests {
         try await check(
             .file,
             discipline,
-            runs: Reliability.number("SLUICE_MODEL_RUNS", usually: 60, short: 10)
+            runs: Reliability.number("SLUICE_MODEL_RUNS", usually: 60, short: 6)
         )
     }
 
