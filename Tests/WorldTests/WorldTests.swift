@@ -20,6 +20,14 @@ import Testing
         #expect(answer.status == 0, "\(answer.text)")
     }
 
+    @Test("G8: what stands aside is tried again in time, though the clock was set back before a reopening")
+    func clockBack() async throws {
+        let faults = "faults=clock,failSyncsLong,fullDisk,longFreeze,suspend"
+        let plan = ["processes=1", "queues=passes", faults, "acts=", "actions=40", "seconds=15"]
+        let answer = try await WorldProgram.run(["7", "5"] + plan)
+        #expect(answer.status == 0, "\(answer.text)")
+    }
+
     @Test("The same seed gives the same steps", arguments: [1, 7, 42])
     func isRepeatable(seed: Int) async throws {
         let answers = try await [

@@ -28,6 +28,12 @@ final class Schedule: TransactionSubject {
     func committed() { committedAdmission = lastAdmission }
     func rolledBack() { lastAdmission = committedAdmission }
 
+    /// Goes on after the file was opened again: what the wall clock has lost in between counts (G8).
+    func resume(_ other: Schedule) {
+        if !mutant("clock before a reopening") { committedAdmission = other.committedAdmission }
+        lastAdmission = committedAdmission
+    }
+
     func forget() {
         memory = Memory()
         dueAt = nil

@@ -117,6 +117,7 @@ package final class WriteTransaction {
         core.followOrder()
         core.order.continueRuns(of: old.order)
         registry.resume(other.registry)
+        schedule.resume(other.schedule)
     }
 
     var connection: Connection { core.connection }
