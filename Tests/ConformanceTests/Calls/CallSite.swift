@@ -61,7 +61,8 @@ final class CallSite: Sendable {
         try await until { try await self.broker.status(of: "probe").depth == 0 }
     }
 
-    /// Waits until nothing is left that could run now, if the broker runs.
+    /// Waits until nothing is left that could run now, if the broker runs, and a file's scheduler knows it:
+    /// it reports that a queue is empty when it looks for the next action.
     ///
     /// - Parameter queue: Its action goes on running.
     func settle(besides queue: QueueName? = nil) async throws {
@@ -70,6 +71,8 @@ final class CallSite: Sendable {
             try await self.broker.statuses(matching: "*", in: [.ready, .running], limit: 10)
                 .allSatisfy { $0.queue == queue && $0.state == .running }
         }
+        guard let engine = broker.engine as? FileEngine else { return }
+        try await until { engine.isAtRest(butFor: queue == nil ? 0 : 1) }
     }
 
     /// Notes what a call returns or throws.
