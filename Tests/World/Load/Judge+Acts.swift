@@ -87,17 +87,22 @@ extension Judge {
 
     // MARK: - Copies
 
-    var acknowledgedLines: [Int] { lines.filter(\.value.isAcknowledged).keys.sorted() }
+    /// Lines that a copy from now on must have, unless they are removed later.
+    var acknowledgedLines: [Int] {
+        lines.filter { $0.value.isAcknowledged && $0.value.facts.removal == .none }.keys.sorted()
+    }
 
     /// A copy has what was acknowledged before it: an action, or what its success has written, and not both.
-    func checkCopy(of known: [Int], remaining: [Int: Int64], effects: [Int]) {
+    func checkCopy(of known: [Int], since start: Duration, remaining: [Int: Int64], effects: [Int]) {
         let done = Set(effects)
-        for number in known {
+        for number in done.sorted() where remaining[number] != nil {
+            report("line \(number) waits and is done in a copy of the file")
+        }
+        for number in known where remaining[number] == nil && !done.contains(number) {
             guard let line = lines[number] else { continue }
-            let isThere = remaining[number] != nil
-            if isThere, done.contains(number) { report(line.note, "waits and is done in a copy of the file") }
-            if !isThere, !done.contains(number), !line.mayBeOver || line.note.form != .none,
-                line.facts.removal == .none
+            // It may have been taken out when the copy was made, and be back.
+            if !line.mayBeOver || line.note.form != .none, line.facts.removal == .none,
+                line.facts.removedAt < start
             {
                 report(line.note, "is missing in a copy of the file")
             }

@@ -16,7 +16,8 @@ extension Judge {
 
     private func checkRate(_ run: Run) {
         // A handler that begins late begins near those behind it; clocks that differ count differently.
-        guard plan.hasOneClock, plan.isPrompt else { return }
+        // One that may have ended its process is tried though the limit is reached.
+        guard plan.hasOneClock, plan.isPrompt, !mayHaveCrashed(run.note.line) else { return }
         let window: Duration = .seconds(5)
         startsAtRate.removeAll { $0 < world.now - window }
         startsAtRate.append(world.now)

@@ -115,7 +115,6 @@ final class Judge: @unchecked Sendable {
         lines[note.line] = line
     }
 
-    /// - Parameter id: `nil` if who has enqueued it does not know.
     func noteClock(_ offset: Duration) {
         let known = clockOffsets ?? offset...offset
         clockOffsets = min(known.lowerBound, offset)...max(known.upperBound, offset)
@@ -126,6 +125,7 @@ final class Judge: @unchecked Sendable {
         clockOffsets.map { Int64(($0.upperBound - $0.lowerBound) / .microseconds(1)) } ?? 0
     }
 
+    /// - Parameter id: `nil` if who has enqueued it does not know.
     func acknowledge(_ note: Note, _ id: ActionID?) {
         world.note("stores line \(note.line)" + (id.map { " as action \($0)" } ?? "") + " in \(note.queue)")
         if let id { know(note, id.rawValue) }

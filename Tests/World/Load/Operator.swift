@@ -139,13 +139,14 @@ struct Operator {
     /// Copies the file, and has the judge compare the copy.
     private mutating func backUp() async throws {
         let copy = "\(life.path)-copy-\(life.process.name)-\(chance.below(1_000_000))"
-        let known = judge.acknowledgedLines
+        let (known, start) = (judge.acknowledgedLines, world.now)
         try await broker.file?.backup(to: copy)
         world.note("has made a copy")
         let connection = try Connection(path: copy, mode: .read, vfs: life.process.vfs)
         defer { connection.close() }
         judge.checkCopy(
             of: known,
+            since: start,
             remaining: try connection.remainingLines(),
             effects: try connection.effects()
         )
