@@ -70,7 +70,7 @@ struct StoreOrderModelTests {
         var pair = Pair(fixtures: [], generator: SplitMix(seed: seed))
         for process in 0..<processes { pair.fixtures.append(try await open(process)) }
         do {
-            for round in 0..<Reliability.number("SLUICE_MODEL_ROUNDS", usually: 600, short: 75) {
+            for round in 0..<Reliability.number("SLUICE_MODEL_ROUNDS", usually: 600, short: 150) {
                 pair.turn = Int.random(in: 0..<processes, using: &pair.generator)
                 try await step(&pair)
                 if round % 97 == 96 {
