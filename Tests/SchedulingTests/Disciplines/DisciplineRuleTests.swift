@@ -96,6 +96,22 @@ struct DisciplineRuleTests {
         #expect(try await texts(fixture.store, by: .concurrent(2)) == ["a"])
     }
 
+    @Test("G8: what stands aside is due in time if the clock was set back while the file was not open")
+    func asideOverReopening() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.store.add("a")
+        let action = try await take(fixture.store, by: .concurrent(2))
+        try await fixture.store.settle(action, .retry(after: .seconds(5), error: "e"))
+        #expect(try await fixture.store.admitScheduled() == fixture.clock.now + .seconds(5))
+        await fixture.store.suspend()
+        fixture.clock.jumpWall(by: .seconds(-3_600))
+        try await fixture.store.resume()
+        #expect(try await fixture.store.admitScheduled() == fixture.clock.now + .seconds(5))
+        fixture.clock.advance(by: .seconds(5))
+        #expect(try await fixture.store.admitScheduled() == nil)
+        #expect(try await texts(fixture.store, by: .concurrent(2)) == ["a"])
+    }
+
     @Test("A thousand that wait cost a claim no look: they are out of the order")
     func noScan() async throws {
         let fixture = try await StoreFixture(adjust: { $0.file.writeBehind = WriteBehindLimits() })
