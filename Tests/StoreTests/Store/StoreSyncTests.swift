@@ -235,4 +235,41 @@ struct StoreSyncTests {
         try await stores[1].store.add("after")
         for fixture in stores { await fixture.store.close() }
     }
+
+    @Test("G9: who must clear the log, and is refused, releases its pin for the checkpoint that waits for it")
+    func refusedClear() async throws {
+        let disk = try FaultyDisk()
+        let fixture = try await StoreFixture(adjust: {
+            $0.file.vfs = disk.name
+            $0.file.lockTimeout = .milliseconds(700)
+        })
+        let store = fixture.store
+        try await store.add("before")
+        let checkpointer = try Connection(path: fixture.file.path, mode: .write, vfs: disk.name)
+        _ = try checkpointer.pragma("user_version")
+        var refusals: [SluiceError.Code?] = []
+        func enqueue() {
+            do throws(SluiceError) {
+                _ = try store.enqueueBlocking([ActionDraft("refused")])
+                refusals.append(nil)
+            } catch { refusals.append(error.code) }
+        }
+        try await store.add("more")
+        // The sync fails while another checkpoint is under way: the pin protects the commit from it.
+        disk.onCheckpoint {
+            disk.failSyncs(1)
+            enqueue()
+        }
+        _ = try checkpointer.checkpoint(.passive)
+        var waits = 0
+        let result = try checkpointer.checkpoint(.truncate) {
+            waits += 1
+            if waits == 1 { enqueue() }
+            return waits == 1
+        }
+        #expect(waits == 1 && !result.wasBlocked)
+        #expect(refusals == [.unknownCommit, .inputOutput])
+        try await store.add("after")
+        await store.close()
+    }
 }

@@ -27,6 +27,8 @@ final class GroupCommitter {
     private static let lockedSyncLimit = 256
     /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
+    /// How long the next try of that waits for readers.
+    private var patience = WALGuard.patience
     var checkpoints = CheckpointPolicy()
     /// `nil` in memory.
     private(set) var reserve: SpaceReserve?
@@ -82,6 +84,7 @@ final class GroupCommitter {
         (durability, lockTimeout) = (other.durability, other.lockTimeout)
         (clock, place) = (other.clock, other.place)
         (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
+        patience = other.patience
         (walGuard, reserve) = (other.walGuard?.continued(on: connection), other.reserve)
         registration?.wake()
         do { if reserve?.walLimit != nil { try limitWAL() } } catch {
@@ -249,13 +252,18 @@ final class GroupCommitter {
             left -= WALGuard.lockPatience
             connection.setBusyTimeout(WALGuard.lockPatience)
             do { return try transaction.begin() } catch { guard isLocked(error) else { throw error } }
-            do { try walGuard.deferAfterAttempt() } catch {
-                mustSetSynchronous = true
-                throw error
-            }
+            try yield(walGuard.deferAfterAttempt)
         }
         connection.setBusyTimeout(left)
         try transaction.begin()
+    }
+
+    /// Has the guard release its pin for another's checkpoint, if it must.
+    private func yield(_ release: () throws -> Void) throws {
+        do { try release() } catch {
+            mustSetSynchronous = true
+            throw error
+        }
     }
 
     private func prepare(isSynced: Bool) throws {
@@ -266,29 +274,33 @@ final class GroupCommitter {
 
     /// Copies and truncates the WAL after a failed sync.
     ///
-    /// It holds the write lock half of the time at most, while it waits for readers: longer each time, as an
-    /// idle process of the engine must find it waiting for its pin.
+    /// It holds the write lock half of the time at most, while it waits for readers: longer each time, in the
+    /// next write too, as idle processes of the engine must find it waiting for their pins.
     private func clearWAL(within timeout: Duration) throws {
         let deadline = place.now + timeout
-        var patience = min(max(timeout, .milliseconds(1)), WALGuard.patience)
-        connection.setBusyTimeout(patience)
-        while try withReserve({
-            try walGuard?.truncate(within: patience) ?? connection.checkpoint(.truncate)
-        }).wasBlocked {
-            guard place.now < deadline else {
+        if mutant("longer waits") { patience = WALGuard.patience }
+        while true {
+            let wait = min(patience, max(deadline - place.now, .milliseconds(1)))
+            connection.setBusyTimeout(wait)
+            let result = try withReserve {
+                try walGuard?.truncate(within: wait) ?? connection.checkpoint(.truncate)
+            }
+            guard result.wasBlocked else { break }
+            if result.wasRefused {
+                if let walGuard { try yield(walGuard.yieldWhenRefused) }
+            } else {
+                patience = min(patience * 2, WALGuard.longestPatience)
+            }
+            let left = deadline - place.now
+            guard left > .zero else {
                 throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
             }
-            connection.pause(min(patience, deadline - place.now))
-            patience = min(
-                patience * 2,
-                WALGuard.longestPatience,
-                max(deadline - place.now, .milliseconds(1))
-            )
-            connection.setBusyTimeout(patience)
+            // A refused try has held no lock.
+            connection.pause(min(result.wasRefused ? WALGuard.lockPatience : wait, left))
         }
         // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
         if !mutant("synced cut") { try connection.syncWAL() }
-        mustTruncate = false
+        (mustTruncate, patience) = (false, WALGuard.patience)
     }
 
     /// Notes that a sync failed: what was not synced may be lost, and with it all that follows in the WAL.

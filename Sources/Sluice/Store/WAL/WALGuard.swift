@@ -27,8 +27,10 @@ internal import SluiceSQLite
 final class WALGuard {
     /// How long a checkpoint waits for readers and for the pins of others, with the write lock held.
     static let patience: Duration = .milliseconds(20)
-    /// How long one waits at most after a failed sync: for two calls of ``rest()`` in another process.
-    static let longestPatience: Duration = .milliseconds(2_500)
+    /// How long one waits at most after a failed sync: for three calls of ``rest()`` in another process.
+    ///
+    /// One finds a commit since the last call, one the wait, and one that it lasts.
+    static let longestPatience: Duration = .milliseconds(3_500)
     /// How long checkpoints do not wait after one has waited in vain; doubled for a reader that never ends.
     static let firstWaitInterval: Duration = .seconds(1)
     static let longestWaitInterval: Duration = .seconds(32)
@@ -275,6 +277,13 @@ final class WALGuard {
         }
         isWatched = false
         return false
+    }
+
+    /// Releases the pin if another's checkpoint has refused this one twice, and waits for the pin.
+    ///
+    /// While a process waits to clear the WAL it does not ``rest()``.
+    func yieldWhenRefused() throws {
+        if pin.isHeld, try !isNeeded(), !mutant("pin of a refused") { pin.release() }
     }
 
     private func isNeeded() throws -> Bool {
