@@ -112,6 +112,23 @@ struct DisciplineRuleTests {
         #expect(try await texts(fixture.store, by: .concurrent(2)) == ["a"])
     }
 
+    @Test("G8: so is what another process has deferred meanwhile, by a clock that was ahead until then")
+    func asideOfAnother() async throws {
+        let (file, clock) = (try TemporaryFile(), ManualClock())
+        let first = try await StoreFixture.process(1, on: file, clock: clock)
+        #expect(try await first.store.admitScheduled() == nil)
+        await first.store.suspend()
+        clock.jumpWall(by: .seconds(3_600))
+        let other = try await StoreFixture.process(2, on: file, clock: clock)
+        try await other.store.add("a")
+        let action = try await take(other.store, by: .concurrent(2))
+        try await other.store.settle(action, .retry(after: .seconds(5), error: "e"))
+        await other.store.close()
+        clock.jumpWall(by: .seconds(-3_600))
+        try await first.store.resume()
+        #expect(try await first.store.admitScheduled() == clock.now + .seconds(5))
+    }
+
     @Test("A thousand that wait cost a claim no look: they are out of the order")
     func noScan() async throws {
         let fixture = try await StoreFixture(adjust: { $0.file.writeBehind = WriteBehindLimits() })

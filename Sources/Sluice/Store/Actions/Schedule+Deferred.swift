@@ -162,10 +162,11 @@ extension Schedule {
             if lost > Self.clockTolerance {
                 // Those made by the wall clock of then, by the time that it has lost since.
                 try moveDeferrals(areAfter: false, last.wall) { due, _ in due + (.zero - lost) }
-                try shortenDeferrals()
             }
+            // While the file was not open, the clock may have been ahead for others, and be set back.
+            if lost > Self.clockTolerance || last.isOfEarlierOpening { try shortenDeferrals() }
         }
-        lastAdmission = (now, core.uptime)
+        lastAdmission = Admission(wall: now, uptime: core.uptime)
     }
 
     /// What the wall clock may lose between two checks: more than the steps by which a system adjusts it.

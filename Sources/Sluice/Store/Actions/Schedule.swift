@@ -8,10 +8,18 @@ final class Schedule: TransactionSubject {
     private(set) var memory = Memory()
     /// The earliest time to which this transaction has deferred an action.
     private var dueAt: Timestamp?
-    /// When due actions last got their places, by both clocks.
-    var lastAdmission: (wall: Timestamp, uptime: Duration)?
+    /// When due actions last got their places.
+    var lastAdmission: Admission?
     /// The same at the last commit.
-    private var committedAdmission: (wall: Timestamp, uptime: Duration)?
+    private var committedAdmission: Admission?
+
+    /// A time by both clocks.
+    struct Admission {
+        let wall: Timestamp
+        let uptime: Duration
+        /// Whether the file was opened again since.
+        var isOfEarlierOpening = false
+    }
 
     struct Memory {
         /// A time before which no scheduled action is due; `nil` if the file must be read.
@@ -31,6 +39,7 @@ final class Schedule: TransactionSubject {
     /// Goes on after the file was opened again: what the wall clock has lost in between counts (G8).
     func resume(_ other: Schedule) {
         if !mutant("clock before a reopening") { committedAdmission = other.committedAdmission }
+        committedAdmission?.isOfEarlierOpening = true
         lastAdmission = committedAdmission
     }
 
