@@ -272,4 +272,57 @@ struct StoreSyncTests {
         try await store.add("after")
         await store.close()
     }
+
+    @Test("G9: a group whose sync fails waits once for a reader that keeps the log, not once for each member")
+    func groupWaitsOnce() async throws {
+        let disk = try FaultyDisk()
+        let timeout = Duration.seconds(1)
+        let fixture = try await StoreFixture(adjust: {
+            $0.file.vfs = disk.name
+            $0.file.lockTimeout = timeout
+        })
+        let store = fixture.store
+        try await leaveUnsynced(store, waiting: "before")
+        let reader = try fixture.connect()
+        try reader.beginDeferred()
+        _ = try reader.prepare("SELECT count(*) FROM sluice_actions").hasRow()
+        let other = try fixture.connect()
+        try other.beginImmediate()
+        let leader = Task { await refusal { try await store.claim() } }
+        try await until { store.writer.load.isLed }
+        let tasks = (0..<30).map { number in Task { await refusal { try await store.add("\(number)") } } }
+        try await until { store.writer.load.waiting == 30 }
+        disk.failSyncs(1)
+        let start = ContinuousClock.now
+        other.rollback()
+        _ = await leader.value
+        for task in tasks { #expect(await task.value == .inputOutput) }
+        #expect(start.duration(to: .now) < timeout * 15)
+        reader.rollback()
+        try await store.add("after")
+        await store.close()
+    }
+
+    @Test("A suspension does not wait for a reader that keeps the log after a failed sync")
+    func suspension() async throws {
+        let (file, clock, disk) = (try TemporaryFile(), ManualClock(), try FaultyDisk())
+        let other = try await StoreFixture.process(2, on: file, clock: clock)
+        let timeout = Duration.seconds(2)
+        let fixture = try await StoreFixture.process(1, on: file, clock: clock) {
+            $0.file.vfs = disk.name
+            $0.file.lockTimeout = timeout
+        }
+        let reader = try fixture.connect()
+        try reader.beginDeferred()
+        _ = try reader.prepare("SELECT count(*) FROM sluice_actions").hasRow()
+        disk.failSyncs(1)
+        #expect(await refusal { try await fixture.store.add("unknown") } == .unknownCommit)
+        let start = ContinuousClock.now
+        await fixture.store.suspend()
+        #expect(start.duration(to: .now) < timeout)
+        reader.rollback()
+        try await fixture.store.resume()
+        try await fixture.store.add("after")
+        for fixture in [fixture, other] { await fixture.store.close() }
+    }
 }

@@ -27,8 +27,9 @@ final class GroupCommitter {
     private static let lockedSyncLimit = 256
     /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
     private var mustTruncate = false
-    /// How long the next try of that waits for readers.
+    /// How long the next try of that waits for readers, and when it may begin.
     private var patience = WALGuard.patience
+    private var clearsAgainAt = Duration.zero
     var checkpoints = CheckpointPolicy()
     /// `nil` in memory.
     private(set) var reserve: SpaceReserve?
@@ -84,7 +85,7 @@ final class GroupCommitter {
         (durability, lockTimeout) = (other.durability, other.lockTimeout)
         (clock, place) = (other.clock, other.place)
         (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
-        patience = other.patience
+        (patience, clearsAgainAt) = (other.patience, other.clearsAgainAt)
         (walGuard, reserve) = (other.walGuard?.continued(on: connection), other.reserve)
         registration?.wake()
         do { if reserve?.walLimit != nil { try limitWAL() } } catch {
@@ -92,7 +93,7 @@ final class GroupCommitter {
         }
     }
 
-    /// Commits a group and reports to each member; `false` if the lock was taken and it was not to wait.
+    /// Commits a group and reports to each member; `false` if it was not to wait for the lock, and had to.
     func commit(_ group: [Write], waitsForLock: Bool) -> Bool {
         guard !group.isEmpty else { return true }
         let core = transaction.core
@@ -100,6 +101,8 @@ final class GroupCommitter {
             fail(group, error)
             return true
         }
+        // It waits for readers until the WAL is cleared.
+        if mustTruncate, !waitsForLock { return false }
         let isSynced = group.contains { durability.syncs($0.sync) } && !mutant("sync")
         do { if isSynced { try syncAhead() } } catch {
             if !mutant("log after a failed sync ahead") { syncFailed() }
@@ -252,15 +255,15 @@ final class GroupCommitter {
             left -= WALGuard.lockPatience
             connection.setBusyTimeout(WALGuard.lockPatience)
             do { return try transaction.begin() } catch { guard isLocked(error) else { throw error } }
-            try yield(walGuard.deferAfterAttempt)
+            try checkingOthers(walGuard.deferAfterAttempt)
         }
         connection.setBusyTimeout(left)
         try transaction.begin()
     }
 
-    /// Has the guard release its pin for another's checkpoint, if it must.
-    private func yield(_ release: () throws -> Void) throws {
-        do { try release() } catch {
+    /// Does what looks for checkpoints of others, which turns syncs off in between.
+    private func checkingOthers<Output>(_ body: () throws -> Output) throws -> Output {
+        do { return try body() } catch {
             mustSetSynchronous = true
             throw error
         }
@@ -274,34 +277,42 @@ final class GroupCommitter {
 
     /// Copies and truncates the WAL after a failed sync.
     ///
-    /// It holds the write lock half of the time at most, while it waits for readers: longer each time, in the
-    /// next write too, as idle processes of the engine must find it waiting for their pins.
+    /// While it waits for readers it holds the write lock half of the time at most, from write to write:
+    /// longer each time, as idle processes of the engine must find it waiting for their pins.
     private func clearWAL(within timeout: Duration) throws {
+        try restoreSynchronous()
         let deadline = place.now + timeout
         if mutant("longer waits") { patience = WALGuard.patience }
         while true {
-            let wait = min(patience, max(deadline - place.now, .milliseconds(1)))
+            let rest = min(clearsAgainAt, deadline) - place.now
+            if rest > .zero { connection.pause(rest) }
+            // So that the rest after the last write and a try fit into each one.
+            let wait = max(min(patience, timeout / 2, deadline - place.now), .milliseconds(1))
             connection.setBusyTimeout(wait)
-            let result = try withReserve {
-                try walGuard?.truncate(within: wait) ?? connection.checkpoint(.truncate)
+            let result = try checkingOthers {
+                try withReserve {
+                    try walGuard?.truncate(within: wait) ?? connection.checkpoint(.truncate)
+                }
             }
             guard result.wasBlocked else { break }
+            // A refused try has held no lock.
+            clearsAgainAt = place.now + (result.wasRefused ? WALGuard.lockPatience : wait)
+            guard clearsAgainAt < deadline else { throw Self.uncleared }
             if result.wasRefused {
-                if let walGuard { try yield(walGuard.yieldWhenRefused) }
-            } else {
+                if let walGuard { try checkingOthers(walGuard.yieldWhenRefused) }
+            } else if wait == patience {
                 patience = min(patience * 2, WALGuard.longestPatience)
             }
-            let left = deadline - place.now
-            guard left > .zero else {
-                throw SluiceError(.inputOutput, "a sync failed and the WAL could not be checkpointed since")
-            }
-            // A refused try has held no lock.
-            connection.pause(min(result.wasRefused ? WALGuard.lockPatience : wait, left))
         }
         // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
         if !mutant("synced cut") { try connection.syncWAL() }
-        (mustTruncate, patience) = (false, WALGuard.patience)
+        (mustTruncate, patience, clearsAgainAt) = (false, WALGuard.patience, .zero)
     }
+
+    private static let uncleared = SluiceError(
+        .inputOutput,
+        "a sync failed and the WAL could not be checkpointed since"
+    )
 
     /// Notes that a sync failed: what was not synced may be lost, and with it all that follows in the WAL.
     ///
@@ -352,7 +363,14 @@ final class GroupCommitter {
         guard group.count > 1, error.code != .unknownCommit, !mutant("fault of one") else {
             return fail(group, error)
         }
-        for write in group { _ = commit([write], waitsForLock: true) }
+        for (number, write) in group.enumerated() {
+            // Each would wait for readers as long as the first has.
+            if number > 0, mustTruncate {
+                fail([write], Self.uncleared)
+            } else {
+                _ = commit([write], waitsForLock: true)
+            }
+        }
     }
 
     private func fail(_ group: [Write], _ error: SluiceError) {

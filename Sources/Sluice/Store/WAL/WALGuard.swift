@@ -279,11 +279,13 @@ final class WALGuard {
         return false
     }
 
-    /// Releases the pin if another's checkpoint has refused this one twice, and waits for the pin.
+    /// Releases the pin if another's checkpoint has refused this one, and seems to wait for the pin: it holds
+    /// the write lock for a while.
     ///
     /// While a process waits to clear the WAL it does not ``rest()``.
     func yieldWhenRefused() throws {
-        if pin.isHeld, try !isNeeded(), !mutant("pin of a refused") { pin.release() }
+        guard pin.isHeld, try connection.isWriteLockTaken(for: Self.lockPatience) else { return }
+        if !mutant("pin of a refused") { try deferAfterAttempt() }
     }
 
     private func isNeeded() throws -> Bool {
@@ -313,9 +315,9 @@ final class WALGuard {
 }
 
 extension Connection {
-    /// Returns whether another connection has the write lock.
-    fileprivate func isWriteLockTaken() throws -> Bool {
-        setBusyTimeout(.zero)
+    /// Returns whether another connection has the write lock, at each look in a time.
+    fileprivate func isWriteLockTaken(for time: Duration = .zero) throws -> Bool {
+        setBusyTimeout(time)
         do {
             try beginImmediate()
         } catch {
