@@ -38,7 +38,7 @@ extension Store {
         do throws(SluiceError) {
             try check.look()
             if case .file(let path) = location { try DatabaseFile.checkMount(path, mountFacts(path)) }
-            let (connection, _) = try file.open(now: clock.now)
+            let (connection, _, hadWAL) = try file.open(now: clock.now)
             if let known = suspended.transaction.fileMark, try !known.fits(connection) {
                 // It has the inode of the file that was opened before, which is deleted.
                 connection.setCheckpointOnClose(false)
@@ -50,7 +50,7 @@ extension Store {
             }
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
             check.connected(walPath: walPath)
-            return GroupCommitter(continuing: suspended, on: connection)
+            return GroupCommitter(continuing: suspended, on: connection, hadWAL: hadWAL)
         } catch {
             if error.endsBroker { check.fail(error) }
             throw error

@@ -64,7 +64,7 @@ package final class Store: Sendable {
                 registration = entered?.registration
                 return
             }
-            let (connection, before) = try file.open(now: options.clock.now)
+            let (connection, before, hadWAL) = try file.open(now: options.clock.now)
             writerAddress.store(Int(bitPattern: connection.rawHandle), ordering: .releasing)
             (walPath, origin) = (connection.walPath, before)
             check.connected(walPath: walPath)
@@ -88,6 +88,7 @@ package final class Store: Sendable {
                 registration: entered?.registration,
                 check: check,
                 walGuard: walGuard,
+                hadWAL: hadWAL,
                 options: options,
                 onCommit: onCommit
             )

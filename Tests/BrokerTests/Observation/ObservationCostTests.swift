@@ -159,6 +159,9 @@ struct ObservationCostTests {
         let tool = try await StoreFixture.process(3, on: fixture.file, clock: fixture.clock, isRunning: false)
         let ids = [try await store.add("c", in: "s"), try await store.add("d", in: "s")]
         _ = try await store.take("s")
+        // Its first commit may cut a log that it has found, of which no record says anything.
+        #expect(try await tool.store.setTag(ids[1], "first") == .done)
+        try await store.readForeignChanges()
         _ = interest.takeUntoldChange()
         #expect(try await tool.store.setTag(ids[1], "t") == .done)
         try await store.readForeignChanges()

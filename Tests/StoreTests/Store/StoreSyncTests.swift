@@ -211,6 +211,64 @@ struct StoreSyncTests {
         await store.close()
     }
 
+    /// What a process that died has left, with one enqueue in its log.
+    private func leftFile() async throws -> TemporaryFile {
+        let (fixture, copy) = (try await StoreFixture(), try TemporaryFile())
+        try await fixture.store.add("before")
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: fixture.file.path + suffix, toPath: copy.path + suffix)
+        }
+        await fixture.store.close()
+        return copy
+    }
+
+    @Test("G1: a log that a dead process has left is cut before an enqueue is acknowledged, and only then")
+    func inherited() async throws {
+        let (file, disk, journal) = (try await leftFile(), try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let fixture = try await StoreFixture(
+            file: file,
+            isRunning: false,
+            adjust: { $0.file.vfs = disk.name }
+        )
+        for (number, cuts) in [1, 1].enumerated() {
+            try await fixture.store.add("\(number)")
+            #expect(logSteps(journal).count { $0 == "cut" } == cuts)
+        }
+        await fixture.store.close()
+    }
+
+    @Test("The log of a process that lives is not cut by an opening beside it")
+    func notInherited() async throws {
+        let (file, clock) = (try TemporaryFile(), ManualClock())
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let other = try await StoreFixture.process(2, on: file, clock: clock)
+        try await other.store.add("before")
+        let fixture = try await StoreFixture.process(1, on: file, clock: clock) { $0.file.vfs = disk.name }
+        try await fixture.store.add("after")
+        #expect(!logSteps(journal).contains("cut"))
+        for fixture in [fixture, other] { await fixture.store.close() }
+    }
+
+    @Test("G1: if a sync fails while such a log is copied, the next write copies it again")
+    func inheritedFails() async throws {
+        let (file, disk, journal) = (try await leftFile(), try FaultyDisk(), PowerJournal())
+        disk.observe(journal)
+        let fixture = try await StoreFixture(
+            file: file,
+            isRunning: false,
+            adjust: { $0.file.vfs = disk.name }
+        )
+        disk.failSyncs(1)
+        #expect(await refusal { try await fixture.store.add("lost") } == .inputOutput)
+        #expect(!logSteps(journal).contains("cut"))
+        try await fixture.store.add("after")
+        #expect(logSteps(journal).contains("cut"))
+        #expect(try await payloadsAfterLossOfPower(fixture) == ["\"before\"", "\"after\""])
+        await fixture.store.close()
+    }
+
     @Test("G9: of two processes whose syncs have failed, one clears the log while the other does nothing")
     func twoClear() async throws {
         let (file, clock) = (try TemporaryFile(), ManualClock())

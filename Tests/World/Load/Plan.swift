@@ -57,10 +57,8 @@ struct Plan: ShrinkablePlan, CustomStringConvertible {
         let share = [0, 30, 60][chance.below(3)]
         for act in Act.allCases where chance.percent(share) { acts.insert(act) }
         if faults.contains(.losePower), !faults.isDisjoint(with: [.failSyncs, .failSyncsLong]) {
-            // G1 does not cover who opens the file when another connection's sync has failed.
+            // G1 does not cover who opens the file beside others when a sync of theirs has failed.
             processes = 1
-            faults.subtract([.kill, .killInCall, .suspend])
-            acts.remove(.die)
         }
         disturbance = 10 + chance.below(40)
         pace = [4, 12, 40, 200][chance.below(4)]

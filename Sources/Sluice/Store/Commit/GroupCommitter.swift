@@ -10,7 +10,7 @@ final class GroupCommitter {
     /// `nil` if SQLite does not have the WAL-reset bug, and in memory.
     let walGuard: WALGuard?
     let durability: Durability
-    private let lockTimeout: Duration
+    let lockTimeout: Duration
     private let clock: any BrokerClock
     let place: any WorkPlace
     private let onCommit: @Sendable (CommitReport) -> Void
@@ -20,16 +20,12 @@ final class GroupCommitter {
     private var lastLook = Int64.min
     private var isSynchronousFull = true
     /// Whether the value of `synchronous` is unknown.
-    private var mustSetSynchronous = false
+    var mustSetSynchronous = false
     /// Frames of the WAL at the last sync, until it restarts.
     private var syncedFrames = 0
     /// The most frames that a commit syncs with the write lock held, and those of its own: 1 MB.
     private static let lockedSyncLimit = 256
-    /// Whether a sync failed: nothing may be acknowledged until the WAL is copied and truncated.
-    private var mustTruncate = false
-    /// How long the next try of that waits for readers, and when it may begin.
-    private var patience = WALGuard.patience
-    private var clearsAgainAt = Duration.zero
+    var clearing: WALClearing
     var checkpoints = CheckpointPolicy()
     /// `nil` in memory.
     private(set) var reserve: SpaceReserve?
@@ -66,6 +62,7 @@ final class GroupCommitter {
         registration: OpenFiles.Registration?,
         check: FileCheck,
         walGuard: WALGuard?,
+        hadWAL: Bool,
         options: BrokerOptions,
         onCommit: @escaping @Sendable (CommitReport) -> Void
     ) {
@@ -74,18 +71,19 @@ final class GroupCommitter {
         (durability, lockTimeout) = (options.file.durability, options.file.lockTimeout)
         (clock, place, logger) = (options.clock, options.engine.place, options.logger)
         trouble = WriterTrouble()
+        clearing = WALClearing(isInherited: hadWAL)
         reserve = connection.walPath.map {
             SpaceReserve(connection.path, walPath: $0, freeSpace: options.file.freeSpace)
         }
     }
 
-    init(continuing other: GroupCommitter, on connection: Connection) {
+    init(continuing other: GroupCommitter, on connection: Connection, hadWAL: Bool) {
         transaction = WriteTransaction(continuing: other.transaction, on: connection)
         (turns, registration, check, trouble) = (other.turns, other.registration, other.check, other.trouble)
         (durability, lockTimeout) = (other.durability, other.lockTimeout)
         (clock, place) = (other.clock, other.place)
-        (onCommit, logger, mustTruncate) = (other.onCommit, other.logger, other.mustTruncate)
-        (patience, clearsAgainAt) = (other.patience, other.clearsAgainAt)
+        (onCommit, logger, clearing) = (other.onCommit, other.logger, other.clearing)
+        clearing.isInherited = hadWAL
         (walGuard, reserve) = (other.walGuard?.continued(on: connection), other.reserve)
         registration?.wake()
         do { if reserve?.walLimit != nil { try limitWAL() } } catch {
@@ -101,8 +99,8 @@ final class GroupCommitter {
             fail(group, error)
             return true
         }
-        // It waits for readers until the WAL is cleared.
-        if mustTruncate, !waitsForLock { return false }
+        // Readers may be in the way.
+        if clearing.isDue, !waitsForLock { return false }
         let isSynced = group.contains { durability.syncs($0.sync) } && !mutant("sync")
         do { if isSynced { try syncAhead() } } catch {
             if !mutant("log after a failed sync ahead") { syncFailed() }
@@ -261,68 +259,11 @@ final class GroupCommitter {
         try transaction.begin()
     }
 
-    /// Does what looks for checkpoints of others, which turns syncs off in between.
-    private func checkingOthers<Output>(_ body: () throws -> Output) throws -> Output {
-        do { return try body() } catch {
-            mustSetSynchronous = true
-            throw error
-        }
-    }
-
     private func prepare(isSynced: Bool) throws {
         try connection.endLeftover()
         try setSynchronous(isFull: isSynced)
-        if mustTruncate { try clearWAL(within: lockTimeout) }
-    }
-
-    /// Copies and truncates the WAL after a failed sync.
-    ///
-    /// While it waits for readers it holds the write lock half of the time at most, from write to write:
-    /// longer each time, as idle processes of the engine must find it waiting for their pins.
-    private func clearWAL(within timeout: Duration) throws {
-        try restoreSynchronous()
-        let deadline = place.now + timeout
-        if mutant("longer waits") { patience = WALGuard.patience }
-        while true {
-            let rest = min(clearsAgainAt, deadline) - place.now
-            if rest > .zero { connection.pause(rest) }
-            // So that the rest after the last write and a try fit into each one.
-            let wait = max(min(patience, timeout / 2, deadline - place.now), .milliseconds(1))
-            connection.setBusyTimeout(wait)
-            let result = try checkingOthers {
-                try withReserve {
-                    try walGuard?.truncate(within: wait) ?? connection.checkpoint(.truncate)
-                }
-            }
-            guard result.wasBlocked else { break }
-            // A refused try has held no lock.
-            clearsAgainAt = place.now + (result.wasRefused ? WALGuard.lockPatience : wait)
-            guard clearsAgainAt < deadline else { throw Self.uncleared }
-            if result.wasRefused {
-                if let walGuard { try checkingOthers(walGuard.yieldWhenRefused) }
-            } else if wait == patience {
-                patience = min(patience * 2, WALGuard.longestPatience)
-            }
-        }
-        // The checkpoint synced the failed commit's pages: if the cut is undone, recovery finds them.
-        if !mutant("synced cut") { try connection.syncWAL() }
-        (mustTruncate, patience, clearsAgainAt) = (false, WALGuard.patience, .zero)
-    }
-
-    private static let uncleared = SluiceError(
-        .inputOutput,
-        "a sync failed and the WAL could not be checkpointed since"
-    )
-
-    /// Notes that a sync failed: what was not synced may be lost, and with it all that follows in the WAL.
-    ///
-    /// The WAL is cleared at once if nobody is in the way, as other processes may commit too.
-    func syncFailed() {
-        mustTruncate = true
-        do {
-            try connection.endLeftover()
-            try clearWAL(within: .zero)
-        } catch { logger.warning("a sync failed, and the WAL stays", metadata: ["error": "\(error)"]) }
+        if clearing.isDue, try !clearWAL(within: lockTimeout) { throw WALClearing.failure }
+        if isSynced, clearing.isInherited { try clearInheritedWAL() }
     }
 
     /// Sets `synchronous` to what it should be, after a check for other checkpoints may have left it off.
@@ -343,7 +284,7 @@ final class GroupCommitter {
     /// Syncs what earlier commits have left, while no lock is held: commits of others wait for the rest.
     private func syncAhead() throws {
         // If a sync has failed, the WAL is copied and truncated first.
-        guard !mustTruncate, connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
+        guard !clearing.isDue, connection.walFrames - syncedFrames > Self.lockedSyncLimit else { return }
         try connection.syncWAL()
         syncedFrames = connection.walFrames
     }
@@ -365,8 +306,8 @@ final class GroupCommitter {
         }
         for (number, write) in group.enumerated() {
             // Each would wait for readers as long as the first has.
-            if number > 0, mustTruncate {
-                fail([write], Self.uncleared)
+            if number > 0, clearing.isDue {
+                fail([write], WALClearing.failure)
             } else {
                 _ = commit([write], waitsForLock: true)
             }
@@ -386,7 +327,7 @@ final class GroupCommitter {
         let failure = SluiceError(wrapping: error, doing: "committing")
         // Memory may run out after the WAL was written.
         guard failure.code == .inputOutput || failure.code == .outOfMemory else { return failure }
-        mustTruncate = !mutant("log after a failed sync")
+        clearing.isDue = !mutant("log after a failed sync")
         do { try prepare(isSynced: true) } catch {
             transaction.resultIsUnknown()
             let text = "a commit failed and the WAL could not be cleared: the write may or may not be stored"

@@ -39,11 +39,14 @@ package struct DatabaseFile {
         self.options = options.file
     }
 
-    func open(now: Timestamp) throws(SluiceError) -> (connection: Connection, origin: Migrator.Origin) {
+    /// What was opened, and whether a WAL was there before.
+    typealias Opening = (connection: Connection, origin: Migrator.Origin, hadWAL: Bool)
+
+    func open(now: Timestamp) throws(SluiceError) -> Opening {
         do {
             try checkLibrary()
             switch location {
-            case .memory: return (try openInMemory(now: now), .empty)
+            case .memory: return (try openInMemory(now: now), .empty, false)
             case .file(let path): return try openFile(path, now: now)
             }
         } catch {
@@ -73,7 +76,7 @@ package struct DatabaseFile {
         return connection
     }
 
-    private func openFile(_ path: String, now: Timestamp) throws -> (Connection, Migrator.Origin) {
+    private func openFile(_ path: String, now: Timestamp) throws -> Opening {
         try StaleSideFiles.remove(besides: path)
         let hasWAL = access("\(path)-wal", F_OK) == 0
         let connection = try Connection(path: path, mode: .write, vfs: vfs)
@@ -94,7 +97,7 @@ package struct DatabaseFile {
         connection.countWALFrames()
         let origin = try Migrator().migrate(connection, now: now)
         connection.setCheckpointOnClose(true)
-        return (connection, origin)
+        return (connection, origin, hasWAL)
     }
 
     private func set(_ pragmas: [Pragma], _ connection: Connection) throws {
