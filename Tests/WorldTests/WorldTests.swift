@@ -28,13 +28,6 @@ import Testing
         #expect(answer.status == 0, "\(answer.text)")
     }
 
-    @Test("G9: after failed syncs, processes wait for each other's pins until these are released")
-    func pins() async throws {
-        let plan = ["processes=8", "faults=failSyncsLong", "acts=", "actions=60", "seconds=5"]
-        let answer = try await WorldProgram.run(["87", "1"] + plan)
-        #expect(answer.status == 0, "\(answer.text)")
-    }
-
     @Test("The same seed gives the same steps", arguments: [1, 7, 42])
     func isRepeatable(seed: Int) async throws {
         let answers = try await [

@@ -17,9 +17,8 @@ struct WALClearing {
     init(isInherited: Bool) { self.isInherited = isInherited }
 
     /// How long a try waits: the rest after an earlier one fits into the same time.
-    mutating func wait(within timeout: Duration, left: Duration) -> Duration {
-        if mutant("longer waits"), left == timeout { patience = WALGuard.patience }
-        return max(min(patience, timeout / 2, left), .milliseconds(1))
+    func wait(within timeout: Duration, left: Duration) -> Duration {
+        max(min(patience, timeout / 2, left), .milliseconds(1))
     }
 
     /// Others get the write lock for as long as a try has held it; one that was refused has held no lock.
