@@ -211,26 +211,22 @@ struct StoreSyncTests {
         await store.close()
     }
 
-    /// What a process that died has left, with one enqueue in its log.
-    private func leftFile() async throws -> TemporaryFile {
-        let (fixture, copy) = (try await StoreFixture(), try TemporaryFile())
-        try await fixture.store.add("before")
+    /// A store on what a process that died has left, with one enqueue in its log.
+    private func afterDeath(_ disk: FaultyDisk) async throws -> StoreFixture {
+        let (dead, file) = (try await StoreFixture(), try TemporaryFile())
+        try await dead.store.add("before")
         for suffix in ["", "-wal"] {
-            try FileManager.default.copyItem(atPath: fixture.file.path + suffix, toPath: copy.path + suffix)
+            try FileManager.default.copyItem(atPath: dead.file.path + suffix, toPath: file.path + suffix)
         }
-        await fixture.store.close()
-        return copy
+        await dead.store.close()
+        return try await StoreFixture(file: file, isRunning: false, adjust: { $0.file.vfs = disk.name })
     }
 
     @Test("G1: a log that a dead process has left is cut before an enqueue is acknowledged, and only then")
     func inherited() async throws {
-        let (file, disk, journal) = (try await leftFile(), try FaultyDisk(), PowerJournal())
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
         disk.observe(journal)
-        let fixture = try await StoreFixture(
-            file: file,
-            isRunning: false,
-            adjust: { $0.file.vfs = disk.name }
-        )
+        let fixture = try await afterDeath(disk)
         for (number, cuts) in [1, 1].enumerated() {
             try await fixture.store.add("\(number)")
             #expect(logSteps(journal).count { $0 == "cut" } == cuts)
@@ -238,28 +234,43 @@ struct StoreSyncTests {
         await fixture.store.close()
     }
 
-    @Test("The log of a process that lives is not cut by an opening beside it")
-    func notInherited() async throws {
-        let (file, clock) = (try TemporaryFile(), ManualClock())
+    @Test("The log of a process that lives is not cut by an opening beside it", arguments: [true, false])
+    func notInherited(lives: Bool) async throws {
+        let file = try TemporaryFile()
         let (disk, journal) = (try FaultyDisk(), PowerJournal())
         disk.observe(journal)
-        let other = try await StoreFixture.process(2, on: file, clock: clock)
+        let other = try await StoreFixture(
+            file: file,
+            adjust: {
+                $0.file.identity = .of(Int64(getppid()))
+                $0.file.sharesFile = true
+            }
+        )
         try await other.store.add("before")
-        let fixture = try await StoreFixture.process(1, on: file, clock: clock) { $0.file.vfs = disk.name }
+        // Without its connection it has no pin, which would be in the way.
+        await other.store.suspend()
+        // The last connection to close would cut the log.
+        let shell = try other.connect()
+        if !lives { try shell.execute("DELETE FROM sluice_runner_rows") }
+        let fixture = try await StoreFixture(
+            file: file,
+            isRunning: false,
+            adjust: {
+                $0.file.vfs = disk.name
+                $0.file.sharesFile = true
+            }
+        )
         try await fixture.store.add("after")
-        #expect(!logSteps(journal).contains("cut"))
+        #expect(logSteps(journal).contains("cut") == !lives)
         for fixture in [fixture, other] { await fixture.store.close() }
+        shell.close()
     }
 
     @Test("G1: if a sync fails while such a log is copied, the next write copies it again")
     func inheritedFails() async throws {
-        let (file, disk, journal) = (try await leftFile(), try FaultyDisk(), PowerJournal())
+        let (disk, journal) = (try FaultyDisk(), PowerJournal())
         disk.observe(journal)
-        let fixture = try await StoreFixture(
-            file: file,
-            isRunning: false,
-            adjust: { $0.file.vfs = disk.name }
-        )
+        let fixture = try await afterDeath(disk)
         disk.failSyncs(1)
         #expect(await refusal { try await fixture.store.add("lost") } == .inputOutput)
         #expect(!logSteps(journal).contains("cut"))
@@ -364,7 +375,9 @@ struct StoreSyncTests {
     @Test("A suspension does not wait for a reader that keeps the log after a failed sync")
     func suspension() async throws {
         let (file, clock, disk) = (try TemporaryFile(), ManualClock(), try FaultyDisk())
+        // One that is to be notified of the suspension, and commits nothing that a write would answer.
         let other = try await StoreFixture.process(2, on: file, clock: clock)
+        await other.store.suspend()
         let timeout = Duration.seconds(2)
         let fixture = try await StoreFixture.process(1, on: file, clock: clock) {
             $0.file.vfs = disk.name

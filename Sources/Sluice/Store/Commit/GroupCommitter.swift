@@ -10,7 +10,7 @@ final class GroupCommitter {
     /// `nil` if SQLite does not have the WAL-reset bug, and in memory.
     let walGuard: WALGuard?
     let durability: Durability
-    let lockTimeout: Duration
+    private let lockTimeout: Duration
     private let clock: any BrokerClock
     let place: any WorkPlace
     private let onCommit: @Sendable (CommitReport) -> Void
